@@ -34,8 +34,11 @@ class What(Enum):
     SPARK = "spark"
     STREAMING = "streaming"
     ETALIS = "etalis"
+    ROWS = "rows"
+    REACTIVE = "reactive"
     DEPLOYMENT = "deployment"
     NETWORK = "network"
+    CLAIMS = "claims"
 
 
 @app.command()
@@ -51,10 +54,16 @@ def bench(
     figure: Annotated[
         list[str] | None, typer.Option(help="For deployment: only this figure, 10 to 20 or rules; may be repeated.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="For deployment: how many seeds a point is the mean of.")] = 3,
+    seeds: Annotated[int, typer.Option(min=1, help="For deployment: how many seeds a point is the mean of.")] = 5,
     duration: Annotated[str | None, typer.Option(help="For deployment: simulated time of a run, such as 2min.")] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="For deployment: exact filters and order, not those of the papers.")
+    ] = False,
+    exponential: Annotated[
+        bool, typer.Option("--exponential", help="For deployment: the other reading of how rates are distributed.")
+    ] = False,
+    ours: Annotated[
+        bool, typer.Option("--ours", help="For deployment: masters by our cost model, delivery on the way.")
     ] = False,
     spark: Annotated[bool, typer.Option("--spark", help="For deployment: run as a Spark job.")] = False,
 ) -> None:
@@ -72,9 +81,14 @@ def bench(
     console = console_for_reports()
     page = docs if write_docs else None
     if what is What.DEPLOYMENT:
-        from benchmarks.papers.deployment.command import bench_deployment
+        from benchmarks.papers.deployment.command import Reading, bench_deployment
 
-        bench_deployment(figure or [], seeds, duration, console, page, quick=quick, exact=exact, spark=spark)
+        reading = Reading(exponential=exponential, exact=exact, ours=ours)
+        bench_deployment(figure or [], seeds, duration, reading, console, page, quick=quick, spark=spark)
+    elif what is What.CLAIMS:
+        from benchmarks.papers.claims.command import bench_claims
+
+        bench_claims(console, page)
     elif what is What.NETWORK:
         from benchmarks.network.line import bench_network
 
@@ -87,6 +101,7 @@ def _bench_parts(
     what: What, workloads: list[str], repeat: int, console: Console, docs: Path | None, *, quick: bool
 ) -> None:
     """Measure parts one by one, so that an interruption loses only the part under way."""
+    from benchmarks.papers.claims.store import save
     from benchmarks.reports.section import UNCERTAINTY, Part, bar_table
     from benchmarks.reports.terminal import show_section, show_table, telling
     from benchmarks.suite import measure
@@ -105,6 +120,8 @@ def _bench_parts(
         bars += section.bars
         if docs is not None:
             _write(section, docs, _command(what, repeat, quick=quick), console)
+        if docs is not None and section.samples and not quick:
+            console.print(f"kept: {save(part.value, section.samples)}", markup=False)
     if bars:
         show_table(bar_table(bars), console)
     if quick:

@@ -15,11 +15,16 @@ from benchmarks.papers.uncertainty import accuracy, bayes, certain, overhead
 from benchmarks.papers.uncertainty.report import accuracy_section, bayes_section, certain_section, uncertain_section
 from benchmarks.peers.compare import peers
 from benchmarks.peers.report import peer_section
+from benchmarks.reactive import speed as reactive
+from benchmarks.reactive.report import reactive_section
 from benchmarks.reports.section import Part, Section
+from benchmarks.rows import speed
+from benchmarks.rows.report import rows_section
 from benchmarks.spark import measure as on_spark
 from benchmarks.spark import stream as under_load
 from benchmarks.spark.report import spark_section, stream_section
 
+_RUNS = 10  # of which there are intervals, as in the papers
 _MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
 
 
@@ -46,13 +51,13 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
                 judged=judged,
             )
         case Part.CERTAIN:
-            plain = certain.plainness(repeat, say, overhead.QUICK if quick else overhead.FULL)
+            plain = certain.plainness(repeat, say, certain.QUICK if quick else certain.FULL)
             return certain_section(plain, judged=judged)
         case Part.UNCERTAIN:
-            costs = overhead.overhead(some, say, overhead.QUICK if quick else overhead.FULL)
+            costs = overhead.overhead(2 if quick else _RUNS, say, overhead.QUICK if quick else overhead.FULL)
             return uncertain_section(costs, judged=judged)
         case Part.ACCURACY:
-            return accuracy_section(accuracy.accuracy(say, *((600, 11) if quick else ())), judged=judged)
+            return accuracy_section(accuracy.accuracy(say, *((2, 600, 11) if quick else ())), judged=judged)
         case Part.BAYES:
             return bayes_section(bayes.figure12(say, bayes.QUICK if quick else bayes.FULL), judged=judged)
         case Part.SPARK:
@@ -64,3 +69,9 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
         case Part.ETALIS:
             stock = stock_ticker.stock_ticker(some, say, stock_ticker.QUICK if quick else stock_ticker.FULL)
             return stock_section(stock, judged=judged)
+        case Part.ROWS:
+            found = speed.paces(speed.QUICK if quick else speed.FULL, some, say)
+            return rows_section(found, judged=judged)
+        case Part.REACTIVE:
+            signals = reactive.paces(some, say, reactive.QUICK if quick else reactive.FULL)
+            return reactive_section(signals, judged=judged)

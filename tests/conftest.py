@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 settings.register_profile("cepheus", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("cepheus")
+os.environ.setdefault("CEPHEUS_ANNOUNCE", "0")  # whoever is first to compile a kernel prints what the others print
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from benchmarks.growth.deadlines import Pending
 from benchmarks.growth.footprint import Footprint
 from benchmarks.growth.scaling import Scaling
 from benchmarks.growth.startup import Startup
+from benchmarks.growth.threads import KEYLESS
 from benchmarks.measuring.processes import MEBIBYTE
 from benchmarks.reports.pictures import COLOURS, axes_of, from_zero
 from benchmarks.reports.section import Bar, Part, Picture, Section, Table, amount, judge, microseconds, seconds
@@ -19,6 +20,8 @@ MOST_FOR_MANY_RULES = 1.5
 MOST_DEPLOYMENT = 1.0
 MOST_P50, MOST_P99 = 20.0, 100.0
 MOST_GROWTH = 0.05
+LEAST_OF_THREADS = 1.5
+SPREAD = ("F-last", "F-each", "F-avg", "S3-last", KEYLESS)
 MOST_PER_STORED = 100.0
 LEAST_WITH_TIMERS, MOST_SNAPSHOT = 1 / 3, 2.0
 MOST_STARTUP, MOST_FIRST_EVER = 3.0, 60.0
@@ -29,7 +32,13 @@ def growth_section(
 ) -> Section:
     """Report on rules, single events, memory, start-up and deadlines."""
     bars = judge(
-        [*scaling_bars(scaling), *footprint_bars(footprint), *startup_bars(startup), *deadline_bars(pending)],
+        [
+            *scaling_bars(scaling),
+            *thread_bars(scaling),
+            *footprint_bars(footprint),
+            *startup_bars(startup),
+            *deadline_bars(pending),
+        ],
         judged=judged,
     )
     tables = [_rules_table(scaling), _steps_table(scaling, startup), _memory_table(footprint), _threads_table(scaling)]
@@ -133,6 +142,20 @@ def _threads_table(scaling: Scaling) -> Table:
     )
     columns = ("<workload", "threads", "composite events", "wall", "CPU", "events/s of wall", "as fast as one")
     return Table("Threads", columns, cells)
+
+
+def thread_bars(scaling: Scaling) -> list[Bar]:
+    """Judge what two threads are worth."""
+    return [
+        Bar(
+            f"{row.workload}, {row.threads} threads against one",
+            f"at least {LEAST_OF_THREADS}x by the wall clock",
+            f"{row.speedup:.2f}x",
+            row.speedup >= LEAST_OF_THREADS,
+        )
+        for row in scaling.threads
+        if row.threads > 1 and row.workload in SPREAD
+    ]
 
 
 def scaling_bars(scaling: Scaling) -> list[Bar]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.growth.threads import ENGINE, ThreadRow, thread_rows
 from benchmarks.measuring.timing import Say, Spread, Timing, best, best_spread, feed_singly, spread, timed
-from benchmarks.workloads.questions import WORKLOADS
 from benchmarks.workloads.sequences import (
     MAX_WINDOW,
     MIN_WINDOW,
@@ -23,13 +22,11 @@ from benchmarks.workloads.sequences import (
 from benchmarks.workloads.streams import Coding, chapter, type_column
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import CepheusError
 from cepheus.core.options import RunOptions
 from cepheus.engine.base.interface import Engine
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.session import Session
 
-ENGINE = "columns"
 CONCERNED = 10
 """How many rules an event concerns."""
 
@@ -43,10 +40,11 @@ class Scale:
     events: int = 200_000
     deployed: int = 1_000
     singly: int = 20_000
+    in_window: int = 5_000
 
 
 FULL = Scale()
-QUICK = Scale(few=100, many=1_000, events=2_000, deployed=50, singly=300)
+QUICK = Scale(few=100, many=1_000, events=2_000, deployed=50, singly=300, in_window=50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +79,6 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadRow:
-    """The time of a workload on so many threads, and how many times as fast that is as on one, by the wall clock."""
-
-    workload: str
-    threads: int
-    events: int
-    composites: int
-    timing: Timing
-    speedup: float
-
-
-@dataclass(frozen=True, slots=True)
 class Scaling:
     """All of it."""
 
@@ -110,7 +96,8 @@ def scaling(repeat: int, say: Say, scale: Scale = FULL) -> Scaling:
     deployment = _deployment(repeat, scale)
     say(f"single events with {scale.deployed} rules")
     latency, composites = _latency(repeat, scale)
-    return Scaling(rules, deployment, latency, composites, tuple(_threads(repeat, say, scale)))
+    threads = thread_rows(repeat, say, rules=scale.deployed, events=scale.events, in_window=scale.in_window)
+    return Scaling(rules, deployment, latency, composites, tuple(threads))
 
 
 def rules_by_type(count: int) -> str:
@@ -181,20 +168,6 @@ def _told_subject(told_by: str, count: int, events: int) -> tuple[Subject, Event
     return subject, subject.batch(events_by_value(events, count))
 
 
-def _feed(subject: Subject, events: pa.Table, repeat: int, threads: int = 1) -> tuple[Timing, int]:
-    """The best time of feeding events to a new engine, and how many composite events there are."""
-    batch = subject.batch(events)
-    timings = []
-    count = 0
-    for _ in range(repeat + 1):  # the first one only makes room
-        engine = subject.engine(ENGINE, threads)
-        timing, found = timed(partial(engine.feed, batch))
-        timings.append(timing)
-        count = len(found)
-        del found
-    return best(timings[1:]), count
-
-
 def _deployment(repeat: int, scale: Scale) -> Deployment:
     subject = Subject.of(rule_text(chapter_rules(scale.deployed), "last"))
     events = subject.batch(chapter(scale.events // 10)).to_events()
@@ -238,20 +211,3 @@ def _latency(repeat: int, scale: Scale) -> tuple[Spread, float]:
         taken, count = feed_singly(engine, events)
         runs.append(spread(taken))
     return best_spread(runs), count / len(events)
-
-
-def _threads(repeat: int, say: Say, scale: Scale) -> Iterator[ThreadRow]:
-    """Measure one rule that is spread over threads by key, and many that are spread one by one."""
-    for name, size in (("F-each", 5 * scale.events), ("S3-last", scale.events), ("S3-each", scale.events)):
-        workload = WORKLOADS[name]
-        subject = Subject.of(workload.rules(scale.deployed))
-        events = workload.events(size)
-        rows: list[ThreadRow] = []
-        for threads in (1, 2):
-            say(f"{threads} threads, {name}")
-            timing, count = _feed(subject, events, repeat, threads)
-            speedup = rows[0].timing.wall / timing.wall if rows else 1.0
-            rows.append(ThreadRow(name, threads, size, count, timing, speedup))
-        if len({row.composites for row in rows}) > 1:
-            raise CepheusError.of("measurement", f"{name} on 1 and 2 threads: {[row.composites for row in rows]}")
-        yield from rows

@@ -33,7 +33,7 @@ from cepheus.runtime.network.simulation.scenario import Plan, draw
 from cepheus.runtime.network.simulation.simulator import Network, Traffic
 
 AS_THE_PAPERS = Options(filter=Filter.AS_PRINTED, order=Order.ARRIVAL)
-RANDOM = replace(FULL, options=AS_THE_PAPERS, network=None, duration=30 * SECOND)
+RANDOM = replace(FULL, options=AS_THE_PAPERS, warm_up=100 * SECOND, duration=30 * SECOND)
 """The default scenario, with other links, sources and rules for each seed."""
 STRATEGIES = (Strategy.CENTR, Strategy.ST, Strategy.MT)
 

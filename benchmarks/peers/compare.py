@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from benchmarks.measuring.timing import Say, Timing, best
-from benchmarks.peers.contender import BEST, OURS, Answer, Job, describe, formulations
+from benchmarks.peers.by_hand import LOOPS
+from benchmarks.peers.contender import BEST, LIMIT, OURS, Answer, Job, describe, formulations
 from benchmarks.peers.worker import Worker
 from benchmarks.workloads.questions import WORKLOADS, Requirement, Unit, Workload
 from benchmarks.workloads.streams import Coding
@@ -33,7 +34,7 @@ class PeerRow:
     """One question on one stream: what was found, how long we took and how long the others did.
 
     ``whole`` is the time from Arrow table to result columns, ``feed`` that of the engine alone. ``missing`` says which
-    baselines could not be run.
+    baselines could not be run. ``limit`` is the time of a loop written by hand, where there is one.
     """
 
     workload: str
@@ -45,6 +46,8 @@ class PeerRow:
     baselines: tuple[Baseline, ...]
     requirement: Requirement
     missing: tuple[str, ...] = ()
+    limit: Timing | None = None
+    least_share: float | None = None
 
     @property
     def best_baseline(self) -> Baseline | None:
@@ -56,6 +59,11 @@ class PeerRow:
         """How many times as fast as the best baseline we are, by CPU time."""
         baseline = self.best_baseline
         return None if baseline is None else baseline.timing.cpu / self.whole.cpu
+
+    @property
+    def share(self) -> float | None:
+        """How fast we are for each that the loop by hand is, by CPU time."""
+        return None if self.limit is None else self.limit.cpu / self.whole.cpu
 
     @property
     def met(self) -> bool | None:
@@ -73,7 +81,7 @@ def peers(names: Sequence[str], repeat: int, say: Say, *, quick: bool = False) -
     """Measure the named workloads (all if none is named): the best of so many rounds, in which all take turns."""
     workloads = [_workload(name) for name in names] or list(WORKLOADS.values())
     with ExitStack() as stack:
-        workers = {name: stack.enter_context(Worker()) for name in (OURS, *BASELINES)}
+        workers = {name: stack.enter_context(Worker()) for name in (OURS, LIMIT, *BASELINES)}
         return [
             _measure(_Question(workload, coding, quick), repeat, workers, say)
             for workload in workloads
@@ -113,6 +121,8 @@ def _measure(question: _Question, repeat: int, workers: Mapping[str, Worker], sa
     missing = []
     ready = {}
     for name, worker in workers.items():
+        if name == LIMIT and question.workload.name not in LOOPS:
+            continue
         try:
             worker.prepare(question.job(name))
             ready[name] = worker
@@ -126,8 +136,9 @@ def _measure(question: _Question, repeat: int, workers: Mapping[str, Worker], sa
     for _ in range(repeat):
         for name, worker in ready.items():
             answers[name].append(worker.run())
-    ours = answers.pop(OURS)
+    ours, by_hand = answers.pop(OURS), answers.pop(LIMIT, [])
     _check_count(question, ours[0])
+    limit = _baseline(question.job(LIMIT), ours[0], by_hand).timing if by_hand else None
     found = [_baseline(question.job(name), ours[0], theirs) for name, theirs in answers.items()]
     found += _others(question, min(repeat, _ROUNDS_OF_OTHERS), ready, ours[0], say)
     return PeerRow(
@@ -138,8 +149,10 @@ def _measure(question: _Question, repeat: int, workers: Mapping[str, Worker], sa
         whole=best(answer.whole for answer in ours),
         feed=best(answer.feed for answer in ours),
         baselines=tuple(found),
-        requirement=question.workload.requirement,
+        requirement=question.workload.required(question.coding),
         missing=tuple(missing),
+        limit=limit,
+        least_share=question.workload.share if question.coding is Coding.DICTIONARY else None,
     )
 
 
@@ -148,7 +161,7 @@ def _others(question: _Question, rounds: int, ready: Mapping[str, Worker], ours:
     found: list[Baseline] = []
     if question.coding is not Coding.DICTIONARY:
         return found
-    for name in [name for name in ready if name != OURS]:
+    for name in [name for name in ready if name in BASELINES]:
         for formulation in formulations(name, question.workload.name)[1:]:
             job = question.job(name, formulation)
             say(f"{question.workload.name}, {name}: {describe(job)}")

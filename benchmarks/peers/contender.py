@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.measuring.timing import Timing, timed
+from benchmarks.peers import by_hand
 from benchmarks.workloads.questions import WORKLOADS, Workload
 from benchmarks.workloads.sequences import chapter_rules
 from benchmarks.workloads.streams import Coding
@@ -23,12 +24,13 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError
 
 OURS = "columns"
+LIMIT = "by hand"
 BEST, NATURAL, OTHER = "best", "natural", "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Who is to answer what: a contender is ``columns`` or another engine of ours, ``duckdb`` or ``polars``."""
+    """Who is to answer what: a contender is ``columns`` or another engine of ours, a baseline, or a loop by hand."""
 
     contender: str
     workload: str
@@ -87,6 +89,8 @@ def build(job: Job) -> Callable[[], Answer]:
     """Make everything ready that is not to be timed, and give the function that runs the job once."""
     workload = WORKLOADS[job.workload]
     events = workload.events(job.size, job.coding)
+    if job.contender == LIMIT:
+        return partial(_run_baseline, by_hand.query(job.workload, events))
     if job.contender in ("duckdb", "polars"):
         tables = {"events": events, "rules": rule_table(job.rule_count)} if workload.selection else {"events": events}
         return partial(_run_baseline, _baseline(job, tables))
@@ -97,6 +101,8 @@ def build(job: Job) -> Callable[[], Answer]:
 
 def describe(job: Job) -> str:
     """Say in words what a baseline does."""
+    if job.contender == LIMIT:
+        return "a compiled loop for this question alone"
     return _formulations(job.contender, job.formulation)[job.workload]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def peer_section(rows: Sequence[PeerRow], *, judged: bool) -> Section:
     """Report on the same questions to all."""
     bars = judge(peer_bars(rows), judged=judged)
+    shares = judge(share_bars(rows), judged=judged)
     missing = tuple(dict.fromkeys(words for row in rows for words in row.missing))
     return Section(
         Part.PEERS,
@@ -29,10 +30,13 @@ def peer_section(rows: Sequence[PeerRow], *, judged: bool) -> Section:
             "table into events, checking them against the rules' types and feeding them; the engine is made and rules "
             "are deployed before. Counts and sums of all columns are compared. The column of event types is "
             "dictionary-coded or plain strings, times and areas are int64, values float64.",
+            "The limit is the loop that an expert would write for one question and nothing else, compiled like our "
+            "kernel: it has no rules, ids, provenance or state, and its sums are rounded "
+            "(`benchmarks/peers/by_hand.py`). The share tells how fast we are for each that it is.",
             *(f"Missing: {words}." for words in missing),
         ),
-        (_peer_table(rows, bars), _baseline_table(rows)),
-        bars,
+        (_peer_table(rows, bars), _limit_table(rows), _baseline_table(rows)),
+        (*bars, *shares),
         (Picture("bench-peers.svg", "Events per second of CPU time, ours and the baselines'", lambda: _drawn(rows)),),
     )
 
@@ -72,6 +76,23 @@ def _peer_table(rows: Sequence[PeerRow], bars: Sequence[Bar]) -> Table:
     return Table("Ours and the best baseline", columns, tuple(cells))
 
 
+def _limit_table(rows: Sequence[PeerRow]) -> Table:
+    columns = ("<workload", "<types", "ours, CPU", "the limit, CPU", "share", "least")
+    cells = [
+        (
+            row.workload,
+            row.coding.value,
+            seconds(row.whole.cpu),
+            seconds(row.limit.cpu),
+            f"{row.share:.2f}",
+            "" if row.least_share is None else f"{row.least_share:g}",
+        )
+        for row in rows
+        if row.limit is not None
+    ]
+    return Table("Ours and the limit", columns, tuple(cells))
+
+
 def _baseline_table(rows: Sequence[PeerRow]) -> Table:
     cells = []
     for row in rows:
@@ -101,6 +122,20 @@ def peer_bars(rows: Sequence[PeerRow]) -> list[Bar]:
     return [
         Bar(f"{row.workload}, {row.coding.value} types", f"at least {_required(row)}", _reached(row), row.met)
         for row in rows
+    ]
+
+
+def share_bars(rows: Sequence[PeerRow]) -> list[Bar]:
+    """Judge how near we come to loops written by hand."""
+    return [
+        Bar(
+            f"{row.workload}, {row.coding.value} types, share of the limit",
+            f"at least {row.least_share:g}",
+            "no limit" if row.share is None else f"{row.share:.2f}",
+            None if row.share is None else row.share >= row.least_share,
+        )
+        for row in rows
+        if row.least_share is not None
     ]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ class Part(Enum):
     SPARK = "spark"
     STREAMING = "streaming"
     ETALIS = "etalis"
+    ROWS = "rows"
+    REACTIVE = "reactive"
 
 
 UNCERTAINTY = (Part.CERTAIN, Part.UNCERTAIN, Part.ACCURACY, Part.BAYES)
@@ -74,6 +76,8 @@ class Section:
     tables: tuple[Table, ...]
     bars: tuple[Bar, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    samples: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """The figures by which the papers' claims are judged, by name and run."""
 
 
 def judge(bars: Sequence[Bar], *, judged: bool) -> tuple[Bar, ...]:

@@ -72,3 +72,27 @@ def sessions(users: NDArray[np.int32], times: NDArray[np.int64], count: int, gap
             _note(found, matches, user, start[user], last[user], rows[user])
             matches += 1
     return found[:matches]
+
+
+@njit(nogil=True)
+def spending(users: NDArray[np.int32], prices: NDArray[np.float64], count: int, budget: float) -> Any:
+    """``(A | B)+ C`` where C is the row with which a sum passes a budget: user, first and last price, rows.
+
+    The first row alone must stay within the budget, else the search goes on behind it.
+    """
+    found = np.empty((len(users), 4))
+    total, first, rows = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
+    matches = 0
+    for row in range(len(users)):
+        user, price = users[row], prices[row]
+        if rows[user] == 0:
+            first[user] = price
+        total[user] += price
+        rows[user] += 1
+        if total[user] > budget:
+            if rows[user] > 1:
+                _note(found, matches, user, first[user], price, rows[user])
+                matches += 1
+            total[user] = 0.0
+            rows[user] = 0
+    return found[:matches]

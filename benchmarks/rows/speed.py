@@ -1,23 +1,25 @@
-"""How fast row patterns run on one core, Arrow in memory, beside a loop written by hand and timed in the same run.
+"""How fast row patterns run on one core, Arrow in memory, beside loops written by hand and timed in the same run.
 
-``python -m benchmarks.rows.speed [rows]`` prints it.
+``cepheus bench rows`` prints it.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from benchmarks.measuring.timing import Timing, best, timed
+from benchmarks.measuring.timing import Say, Timing, best, timed
 from benchmarks.rows import by_hand
 from cepheus import match_recognize
 
 PARTITIONS = 1000
 GAP = 3_000_000
+FULL, QUICK = 10_000_000, 20_000
 
 VALLEYS = """MATCH_RECOGNIZE (PARTITION BY key
     MEASURES FIRST(price) AS start, LAST(DOWN.price) AS bottom, LAST(UP.price) AS top
@@ -27,6 +29,12 @@ SESSIONS = f"""MATCH_RECOGNIZE (PARTITION BY key ORDER BY time
     MEASURES FIRST(time) AS start, LAST(time) AS finish, count(*) AS events
     PATTERN (A B*)
     DEFINE B AS time - PREV(time) < INTERVAL '{GAP}' MICROSECOND)"""
+SPENDING = """MATCH_RECOGNIZE (PARTITION BY key
+    MEASURES FIRST(price) AS start, LAST(price) AS last, count(*) AS events
+    PATTERN ((A | B)+ C)
+    DEFINE A AS price < 500 AND sum(price) <= 4000, B AS price >= 500 AND sum(price) <= 4000,
+           C AS sum(price) > 4000)"""
+BUDGET = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class Pace:
     """A pattern: rows, matches, the best times of the engine and of the loop by hand."""
 
     name: str
+    pattern: str
     rows: int
     matches: int
     engine: Timing
@@ -63,38 +72,58 @@ def table(rows: int, seed: int = 1) -> pa.Table:
     )
 
 
-def paces(rows: int, repeat: int = 3) -> list[Pace]:
-    """Measure valleys and sessions."""
+@dataclass(frozen=True, slots=True)
+class _Case:
+    name: str
+    pattern: str
+    query: str
+    loop: Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]], int]
+
+
+CASES = (
+    _Case(
+        "valleys",
+        "STRT DOWN+ UP+",
+        VALLEYS,
+        lambda keys, prices, _: len(by_hand.valleys(keys, prices, PARTITIONS)),
+    ),
+    _Case(
+        "sessions",
+        "A B* with a gap",
+        SESSIONS,
+        lambda keys, _, times: len(by_hand.sessions(keys, times, PARTITIONS, GAP)),
+    ),
+    _Case(
+        "spending",
+        "(A | B)+ C with sums",
+        SPENDING,
+        lambda keys, prices, _: len(by_hand.spending(keys, prices, PARTITIONS, BUDGET)),
+    ),
+)
+
+
+def paces(rows: int, repeat: int, say: Say = lambda _: None) -> list[Pace]:
+    """Measure all patterns; a loop by hand must find as many matches as the engine."""
     data = table(rows)
     keys = data.column("key").combine_chunks().indices.to_numpy()
     prices = data.column("price").to_numpy()
     times = data.column("time").cast(pa.int64()).to_numpy()
-    return [
-        _pace("valleys", VALLEYS, data, lambda: len(by_hand.valleys(keys, prices, PARTITIONS)), repeat),
-        _pace("sessions", SESSIONS, data, lambda: len(by_hand.sessions(keys, times, PARTITIONS, GAP)), repeat),
-    ]
+    found = []
+    for case in CASES:
+        say(f"row patterns: {case.name}, {rows:,} rows")
+        found.append(_pace(case, data, partial(case.loop, keys, prices, times), repeat))
+    return found
 
 
-def _pace(name: str, query: str, data: pa.Table, loop: Callable[[], int], repeat: int) -> Pace:
-    match_recognize(query, data.slice(0, 1000))
+def _pace(case: _Case, data: pa.Table, loop: Callable[[], int], repeat: int) -> Pace:
+    match_recognize(case.query, data.slice(0, 1000))
     loop()  # compiled now
     engine, hand = [], []
     for _ in range(repeat):
-        taken, found = timed(lambda: match_recognize(query, data).num_rows)
+        taken, found = timed(lambda: match_recognize(case.query, data).num_rows)
         own, wanted = timed(loop)
         if found != wanted:
-            raise AssertionError(f"{name}: the engine finds {found} matches, the loop {wanted}")
+            raise AssertionError(f"{case.name}: the engine finds {found} matches, the loop {wanted}")
         engine.append(taken)
         hand.append(own)
-    return Pace(name, data.num_rows, found, best(engine), best(hand))
-
-
-def main() -> None:
-    """Print how fast it is."""
-    for pace in paces(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000):
-        speed = f"{pace.rows_per_second / 1e6:.1f} million rows/s"
-        print(f"{pace.name}: {pace.matches:,} matches, {speed}, {pace.ratio:.1f} times a loop by hand")
-
-
-if __name__ == "__main__":
-    main()
+    return Pace(case.name, case.pattern, data.num_rows, found, best(engine), best(hand))

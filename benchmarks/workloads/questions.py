@@ -44,7 +44,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A question. ``counts`` are the composite events of the streams of known sizes; ``quick`` is a small size."""
+    """A question. ``counts`` are the composite events of the streams of known sizes; ``quick`` is a small size.
+
+    ``coded`` is what must be reached where types are dictionary-coded, if it is more; ``share`` how fast we must be
+    there at least, for each that the loop is which an expert would write by hand.
+    """
 
     name: str
     stream: Stream
@@ -55,6 +59,12 @@ class Workload:
     rule: str = ""
     selection: str = ""
     codings: tuple[Coding, ...] = field(default=tuple(Coding))
+    coded: Requirement | None = None
+    share: float | None = None
+
+    def required(self, coding: Coding) -> Requirement:
+        """What must be reached on a stream of that coding."""
+        return self.coded if self.coded is not None and coding is Coding.DICTIONARY else self.requirement
 
     def rules(self, rule_count: int = 1000) -> str:
         """The question in TESLA; ``rule_count`` applies where it is asked by many rules."""
@@ -86,6 +96,8 @@ WORKLOADS: dict[str, Workload] = {
             counts={1_000_000: 99_937, 100_000: 9_733},
             requirement=Requirement(0.7, Unit.RATIO),
             rule=f"{_FIRE} Smoke(area=$a) and last Temp(area=$a and value>45) within 5 min from Smoke {_OF_SMOKE}",
+            coded=Requirement(1.2, Unit.RATIO),
+            share=0.45,
         ),
         Workload(
             "F-each",
@@ -95,6 +107,7 @@ WORKLOADS: dict[str, Workload] = {
             counts={1_000_000: 990_519, 100_000: 96_055},
             requirement=Requirement(1.5, Unit.RATIO),
             rule=f"{_FIRE} Smoke(area=$a) and each Temp(area=$a and value>45) within 10 s from Smoke {_OF_SMOKE}",
+            share=0.55,
         ),
         Workload(
             "F-not",
@@ -107,6 +120,8 @@ WORKLOADS: dict[str, Workload] = {
                 f"{_FIRE} Temp(area=$a and value>45) and not Rain(area=$a) within 5 s from Temp "
                 "where area = Temp.area and temp = Temp.value"
             ),
+            coded=Requirement(1.2, Unit.RATIO),
+            share=0.35,
         ),
         Workload(
             "F-avg",
@@ -119,6 +134,7 @@ WORKLOADS: dict[str, Workload] = {
                 f"{_FIRE} Smoke(area=$a) and 50 < $t = Avg(Temp(area=$a).value within 5 min from Smoke) "
                 "where area = Smoke.area and temp = $t"
             ),
+            share=0.5,
         ),
         Workload(
             "S3-last",

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from cepheus.api import Program, compile
     from cepheus.core.batch import EventBatch
     from cepheus.core.calculus import Calculus
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
     from cepheus.core.schema import Attribute, EventType, Schema
     from cepheus.core.values import ValueType
     from cepheus.engine.base.ties import TieCounts
+    from cepheus.notebook.found import Found
+    from cepheus.runtime.embedded.counts import Counts
     from cepheus.runtime.embedded.detect import Detected, FileDetection
     from cepheus.runtime.embedded.row_tables import match_recognize
-    from cepheus.runtime.embedded.session import Counts, Session
+    from cepheus.runtime.embedded.session import Session
     from cepheus.runtime.embedded.subscriptions import Subscription
     from cepheus.uncertainty.belief.belief import RuleBelief
 
@@ -50,6 +54,7 @@ __all__ = [
     "EventError",
     "EventType",
     "FileDetection",
+    "Found",
     "LimitError",
     "OptionError",
     "Program",
@@ -91,7 +96,9 @@ _HOMES = {
     "cepheus.engine.base.ties": ("TieCounts",),
     "cepheus.runtime.embedded.detect": ("Detected", "FileDetection"),
     "cepheus.runtime.embedded.row_tables": ("match_recognize",),
-    "cepheus.runtime.embedded.session": ("Counts", "Session"),
+    "cepheus.notebook.found": ("Found",),
+    "cepheus.runtime.embedded.counts": ("Counts",),
+    "cepheus.runtime.embedded.session": ("Session",),
     "cepheus.runtime.embedded.subscriptions": ("Subscription",),
     "cepheus.uncertainty.belief.belief": ("RuleBelief",),
 }
@@ -108,3 +115,9 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Give a notebook cells of rules; ``%load_ext cepheus`` calls it."""
+    register = import_module("cepheus.notebook.magics").register
+    register(shell, import_module("cepheus.api").compile)

@@ -6,19 +6,22 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Literal, TypeGuard, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, OptionError, did_you_mean
-from cepheus.core.event import Event, EventId
-from cepheus.core.options import ColumnNames, OnBadEvent, RunKeywords, RunOptions, TimeUnitName, chosen
+from cepheus.core.event import AsEvent, Event, EventId
+from cepheus.core.options import AUTO, ColumnNames, OnBadEvent, RunKeywords, RunOptions, TimeUnitName, chosen
 from cepheus.core.schema import ID_FIELD, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
+from cepheus.formats.problems import BadEvents
+from cepheus.language.python.handlers import Handler
+from cepheus.notebook.found import Found
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
 from cepheus.rules.run_settings import with_provenance, with_ties
-from cepheus.runtime.embedded.admission import ArrowTable, Record
+from cepheus.runtime.embedded.admission import ArrowTable, Given
 from cepheus.runtime.embedded.background import Rows, read_knowledge
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.detect import (
@@ -29,19 +32,26 @@ from cepheus.runtime.embedded.detect import (
     Files,
     FilesByType,
     late_event,
+    merge,
     place_of_late,
 )
+from cepheus.runtime.embedded.frames import FramesByType, is_frames_by_type, read_frames
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.embedded.subscriptions import Callback
 from cepheus.uncertainty.belief.belief import RuleBelief, beliefs_of
 from cepheus.uncertainty.verdict import Estimate, Factor, Observer, Reason, Verdict
 
+if TYPE_CHECKING:
+    from cepheus.notebook.explanation import Explanation
+    from cepheus.notebook.timeline import Timeline
+
 Undeclared = Literal["auto", "refuse", "allow"]
 """What to do with event types that nobody declares: refuse them if any type is declared, always, or never."""
 
-Input = EventBatch | ArrowTable | Files | FilesByType | Iterable[Event | Record]
-"""A finite input: events, dicts, a table, a frame, a file or several, or files by the type of their events."""
+Input = EventBatch | ArrowTable | Files | FilesByType | FramesByType | Iterable[Given]
+"""A finite input: events, dicts, instances of classes of events, a table, a frame, a file or several,
+or files or frames by the type of their events."""
 
 
 class _Undeclared(Enum):
@@ -101,23 +111,27 @@ class Program:
         """Return the same program with another network of a rule."""
         return replace(self, checked=self._catalog.with_belief(belief).checked)
 
-    def detect(self, events: Input, **options: Unpack[RunKeywords]) -> Detected:
+    def detect(self, events: Input, **options: Unpack[RunKeywords]) -> Found:
         """Find the composite events in a finite input: an EventBatch of them, with what was counted on the way.
 
-        ``events`` are Events, dicts, an EventBatch, an Arrow table, a pandas or Polars frame, a file, a list of files,
-        or a dict of files by the type of their events. The keywords are those of ``cepheus.RunKeywords``: ``engine``,
-        ``limit``, ``threads``, ``calculus``, ``lateness``, ``time_unit``, the names of columns (``time``, ``type``,
-        ``id``, ``sequence``, ``start``, ``probability``), ``uncertain``, ``on_bad_event``, ``strict`` and ``ties``. An
-        Event or EventBatch has its times in microseconds whatever the unit, and fields of its own for what other events
-        have in columns. An event that lags behind the latest by more than the lateness is a bad event.
+        ``why`` of what it gives tells the reasons of a composite event, ``timeline`` draws; events that were given in
+        memory are kept for that as long as the result is.
+
+        ``events`` are Events, dicts, instances of classes of events, an EventBatch, an Arrow table, a pandas or Polars
+        frame, a file, a list of files, or a dict of files or of frames by the type of their events. The keywords are
+        those of ``cepheus.RunKeywords``: ``engine``, ``limit``, ``threads``, ``calculus``, ``lateness``, ``sort``,
+        ``time_unit``, ``time_format``, the names of columns (``time``, ``type``, ``id``, ``sequence``, ``start``,
+        ``probability``), ``uncertain``, ``on_bad_event``, ``strict`` and ``ties``. An Event or EventBatch has its times
+        in microseconds whatever the unit, and fields of its own for what other events have in columns. An event that
+        lags behind the latest by more than the lateness is a bad event.
 
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
         >>> events = [{"type": "Temp", "time": 10, "value": 51.5}, {"type": "Smoke", "time": 60}]
-        >>> program.detect(events, time_unit="s").to_dicts()
-        [{'type': 'Fire', 'time': 60000000, 'temp': 51.5, 'start': 10000000, 'id': 'Fire:...', 'from': [1, 0]}]
+        >>> program.detect(events, time_unit="s").to_dicts("s")
+        [{'type': 'Fire', 'time': 60, 'temp': 51.5, 'start': 10, 'id': 'Fire:...', 'from': [1, 0]}]
         """
-        return self._detect(events, RunOptions.of(**options))
+        return self._detect(events, _options(**options))
 
     def detect_files(
         self, files: Files = (), of_type: FilesByType | None = None, **options: Unpack[RunKeywords]
@@ -127,7 +141,7 @@ class Program:
         ``of_type`` has files without types of their own, by the type of their events. The keywords are those of
         ``detect``.
         """
-        given = RunOptions.of(**options)
+        given = _options(**options)
         return self._detect_files(files, of_type or {}, given)
 
     def why(self, events: Input, composite: EventId, **options: Unpack[RunKeywords]) -> Verdict:
@@ -161,21 +175,53 @@ class Program:
             raise OptionError.of("why", f"there is no composite event '{composite}' in these events", hint=hint)
         return told[composite]
 
-    def _detect(self, events: Input, options: RunOptions, observe: Observer | None = None) -> Detected:
+    def explain(self) -> Explanation:
+        """What the rules do, in words and drawings: print it, or let a notebook show it.
+
+        >>> print(compile("define Fire() from Smoke()").explain())
+        rule Fire makes Fire()
+        ├── when Smoke arrives   the terminator: it decides the rule, at its time
+        ...
+        """
+        from cepheus.notebook.explanation import Explanation  # drawings need compilers, which take a while to import
+
+        return Explanation(self.rules)
+
+    def plot(self, events: Input, title: str = "", **options: Unpack[RunKeywords]) -> Timeline:
+        """A picture of events over time and, above them, of what the rules find in them.
+
+        The events and options are those of ``detect``.
+        """
+        return self.detect(events, **options).timeline(title)
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
+
+    def _detect(self, events: Input, options: RunOptions, observe: Observer | None = None) -> Found:
         if _is_paths(events):
-            return self._detect_files(events, {}, options, observe).all()
+            return self._found(self._detect_files(events, {}, options, observe).all(), [])
         if _is_by_type(events, options.columns):
-            return self._detect_files((), events, options, observe).all()
+            return self._found(self._detect_files((), events, options, observe).all(), [])
         late: list[Event] = []
-        session = Session(self._catalog_for(options), options, on_late=late.append, observe=observe)
-        if isinstance(events, Event | Mapping):
-            events = [cast("Event | Record", events)]
-        composites = session.feed(cast("EventBatch | ArrowTable | Iterable[Event | Record]", events))
+        catalog = self._catalog_for(options)
+        session = Session(catalog, options, on_late=late.append, observe=observe)
+        sources: list[EventBatch] = []
+        session.tap(lambda fed, _made, _until: sources.append(fed))
+        if is_frames_by_type(events, options.columns):
+            return self._found(_detect_frames(session, catalog, events, options), sources)
+        if isinstance(events, Event | Mapping | AsEvent):
+            events = [cast("Given", events)]
+        composites: EventBatch = session.feed(cast("EventBatch | ArrowTable | Iterable[Given]", events))
         if late and options.on_bad_event is OnBadEvent.STOP:
             place = place_of_late(late[0], events, options.columns.id or ID_FIELD)
             raise late_event(late[0].type, late[0].time, options.lateness or 0, place)
         composites = EventBatch.concat([composites, session.close()])
-        return Detected.of(composites, session.counts.ties, session.counts.skipped, len(late))
+        counts = session.counts
+        found = Detected.of(composites, counts.ties, counts.skipped, len(late))
+        return self._found(found, sources)
+
+    def _found(self, found: Detected, sources: list[EventBatch]) -> Found:
+        return Found.among(found, sources, self.rules.rules)
 
     def _detect_files(
         self, files: Files, of_type: FilesByType, options: RunOptions, observe: Observer | None = None
@@ -196,24 +242,32 @@ class Program:
         return Catalog.of(checked, self.schema)
 
     def start(
-        self, *, on_late: Callback | None = None, snapshot: bytes | None = None, **options: Unpack[RunKeywords]
+        self,
+        *,
+        on_late: Callback | None = None,
+        snapshot: bytes | None = None,
+        handlers: Iterable[Handler[Any]] = (),
+        **options: Unpack[RunKeywords],
     ) -> Session:
         """Start the rules on a stream.
 
         The keywords are those of ``detect``. ``lateness`` is how long to wait for stragglers; each event that comes
         later still is counted and given to ``on_late``. With a ``snapshot`` the session goes on where that was taken,
         with the rules, engine, columns and calculus of then; what is done with bad events, and the limit, are as given
-        here. The first times tell whether they make sense in their unit.
+        here. Each of the ``handlers``, made by ``cepheus.typed.on``, is called with the events it is for. The first
+        times tell whether they make sense in their unit.
 
         >>> with compile("define Alarm() from Smoke()").start(time_unit="s") as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})
         >>> alarms[0].type, engine.counts.composite
         ('Alarm', {'Alarm': 1})
         """
-        given = RunOptions.of(**options)
+        given = _options(**options)
         session = Session(self._catalog_for(given), given, on_late=on_late)
         if snapshot is not None:
             session.restore(snapshot)
+        for handler in handlers:
+            session.handle(handler)
         return session
 
 
@@ -227,9 +281,9 @@ def compile(
 ) -> Program:
     """Read and check rules; a RuleError tells all that is wrong with them.
 
-    ``source`` is rule text, a Path, a list of files, or rules already read. A str is the name of a file if it is a
-    single line and either ends in ``.tesla`` or ``.etalis`` or names a file that exists; any other str is rule text, of
-    either language.
+    ``source`` is rule text, a Path, a list of files, rules already read, or rules written in Python. A str is the name
+    of a file if it is a single line and either ends in ``.tesla``, ``.etalis`` or ``.sql`` or names a file that exists;
+    any other str is rule text, of any of the languages: TESLA, ETALIS, or SQL with MATCH_RECOGNIZE.
 
     ``schema`` describes event types that the data has and the rules do not declare. An event type that is neither
     declared nor described nor defined by a rule comes from the data (``undeclared="allow"``) or is a mistake
@@ -249,7 +303,23 @@ def compile(
     return Program(checked, known)
 
 
+def _detect_frames(session: Session, catalog: Catalog, frames: FramesByType, options: RunOptions) -> Detected:
+    """Find the composite events in frames that are given by the type of their events."""
+    bad = BadEvents(options.on_bad_event)
+    intervals = bool(catalog.checked.rules.interval_rules)
+    batches, late = read_frames(frames, catalog.expected, options, bad, intervals=intervals)
+    found = [session.feed(batch) for batch in merge([[batch] for batch in batches])]
+    composites = EventBatch.concat([*found, session.close()])
+    return Detected.of(composites, session.counts.ties, bad.skipped, late)
+
+
 _NOTHING_UNCERTAIN = Verdict(())
+
+
+def _options(**keywords: Unpack[RunKeywords]) -> RunOptions:
+    """The options of a run in this process, which uses all processors unless it is told not to."""
+    options = RunOptions.of(**keywords)
+    return options if keywords.get("threads") is not None else replace(options, threads=AUTO)
 
 
 def _as_certain(found: EventBatch) -> dict[EventId, Verdict]:

@@ -30,7 +30,8 @@ def test_added_nodes_have_few_causes() -> None:
 def test_the_time_of_twenty_nodes_is_judged() -> None:
     quick, slow = Spread(100.0, 100.0, 200.0, 300.0), Spread(600.0, 500.0, 900.0, 1000.0)
     points = [
-        Figure12Point(added, time, quick, 1.0, quick, quick, None, 8) for added, time in ((10, quick), (20, slow))
+        Figure12Point(added, quick, quick, 1.0, time, (time.mean,), quick, None, 8)
+        for added, time in ((10, quick), (20, slow))
     ]
     assert [(bar.measured, bar.verdict) for bar in network_bars(points)] == [("0.600 ms", "missed")]
 

@@ -12,6 +12,7 @@ from benchmarks.papers.etalis.stock_ticker import (
     POLICIES,
     QUICK,
     require_agreement,
+    samples_of,
     stock_engine,
     stock_ticker,
     ticks,
@@ -54,7 +55,11 @@ def test_what_is_measured() -> None:
         (policy, count) for policy in POLICIES for count in QUICK.events
     ]
     assert all(point.found["ce3"] == point.found["ce1"] + point.found["ce2"] for point in measured.points)
-    assert [len(flow.flow) for flow in measured.flows] == [QUICK.blocks] * 2
+    assert [len(flow.flow) for flow in measured.flows] == [QUICK.blocks] * 5
+    assert [flow.windows for flow in measured.flows] == [True, True, False, False, False]
+    samples = samples_of(measured)
+    assert len(samples["ticks per second, recent, 500 events"]) == 1
+    assert samples["resident bytes, recent, as printed: last"][1] > 0
 
 
 @pytest.mark.slow

@@ -6,19 +6,33 @@ import pytest
 
 from benchmarks.papers.uncertainty.accuracy import accuracy
 from benchmarks.papers.uncertainty.certain import plainness
-from benchmarks.papers.uncertainty.overhead import OPERATORS, QUICK, Scale, overhead, overheads, rules, stream
+from benchmarks.papers.uncertainty.overhead import (
+    NONE,
+    OPERATORS,
+    QUICK,
+    Case,
+    Scale,
+    name_of,
+    overhead,
+    rules,
+    samples_of,
+    stream,
+    workloads,
+)
 from benchmarks.papers.uncertainty.report import (
     accuracy_bars,
     accuracy_cells,
+    accuracy_section,
     certain_bars,
-    cost_cells,
+    memory_bars,
     memory_cells,
     plain_cells,
     uncertain_bars,
+    uncertain_section,
 )
 from cepheus.language.tesla import parse
 
-TINY = Scale(constants=2, events=100, singly=5, shares=(0.0, 1.0), parts=(0.5,))
+TINY = Scale(constants=2, filling=10, singly=5, parts=(0.5,))
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
@@ -30,26 +44,47 @@ def test_workloads_are_those_of_the_paper(operator: object) -> None:
     assert 150 < int((events.errors["value"].kinds > 0).sum()) < 350  # type: ignore[attr-defined]
 
 
-def test_costs_and_accuracies_are_measured() -> None:
-    points = overhead(1, lambda _: None, TINY)
-    assert len(points) == 2 * len(OPERATORS)
-    assert set(overheads(points)) == {(operator.name, 0.5) for operator in OPERATORS}
-    by_share = {(point.operator, point.share): point.composites for point in points}
-    assert all(by_share[operator.name, 0.0] == by_share[operator.name, 1.0] for operator in OPERATORS)
-    curves = accuracy(lambda _: None, 600, 11)
+def test_costs_are_measured() -> None:
+    costs = overhead(2, lambda _: None, TINY)
+    assert len(costs) == 2 * len(Case) * len(workloads(TINY)) == 2 * 4 * 2 * len(OPERATORS)
+    made = {(cost.workload, cost.case, cost.run): cost.composites for cost in costs}
+    for (workload, case, run), composites in made.items():
+        if case is Case.READY:
+            assert composites == made[workload, Case.PLAIN, run], "the same certain events in another engine"
+    samples = samples_of(costs)
+    for workload in workloads(TINY):
+        for measure in ("mean", "p99", "batch"):
+            none, plain = (samples[name_of(measure, workload, case)] for case in (NONE, Case.PLAIN.value))
+            assert all(0 < none[run] <= plain[run] for run in (1, 2))
+    assert len(uncertain_bars(costs, samples)) == len(workloads(TINY))
+    assert [cells[0] for cells in memory_cells(costs)] == [
+        "combination, last, 50% LowOxygen",
+        "combination, each, 50% LowOxygen",
+    ]
+    assert [bar.met for bar in memory_bars(costs)] == [False, False], "errors take room"
+    section = uncertain_section(costs, judged=False)
+    assert len(section.tables[0].rows) == len(Case) * len(workloads(TINY))
+    assert section.samples == samples
+
+
+def test_accuracies_are_measured() -> None:
+    curves = accuracy(lambda _: None, 2, 600, 11)
+    assert len(curves) == 8
     for curve in curves:
-        assert curve.at(0.5) == curve.plain_accuracy
-        assert min(curve.accuracy) > 0.8
         assert list(curve.true_positives) == sorted(curve.true_positives, reverse=True)
-    plain = plainness(1, lambda _: None, TINY)
+        if curve.scenario != "hierarchy":
+            assert curve.at(0.5) == curve.plain_accuracy
+        else:
+            assert curve.wrongly > curve.missed, "what the first rule made is certain to the second"
+    section = accuracy_section(curves, judged=True)
+    assert len(accuracy_bars(curves, section.samples)) == len(accuracy_cells(curves, section.samples)) == 4
+
+
+def test_certain_events_are_measured() -> None:
+    plain = plainness(1, lambda _: None, (2, 100))
     assert len(certain_bars(plain)) == 2 * len(OPERATORS)
-    assert len(uncertain_bars(points)) == len(OPERATORS)
-    assert len(accuracy_bars(curves)) == len(curves)
     assert len(plain_cells(plain)) == len(OPERATORS)
-    assert len(cost_cells(points)) == len(points)
-    assert [cells[0] for cells in memory_cells(points)] == ["combination, last", "combination, each"]
-    assert len(accuracy_cells(curves)) == 4
 
 
 def test_the_quick_scale_is_small() -> None:
-    assert QUICK.events < 1000
+    assert QUICK.filling < 1000

@@ -62,8 +62,9 @@ def test_with_many_trees_no_moment_is_named(tmp_path: Path) -> None:
     rules.write_text("define Fire() from Smoke()")
     with _served(tmp_path, f'{NODE}strategy = "MT"\n') as node:
         said = _run("deploy", str(rules), "--to", node)
-        assert said == "deployed: Fire; with many trees, in each from the moment on at which its root hears of it\n"
-        assert _run("withdraw", "Fire", "--to", node).startswith("withdrawn: Fire; with many trees, in each from")
+        promised = "this node has taken the change up and told its neighbours; each of the many trees follows"
+        assert said.startswith(f"deployed: Fire; {promised}")
+        assert _run("withdraw", "Fire", "--to", node).startswith(f"withdrawn: Fire; {promised}")
 
 
 def test_subscriptions_that_nothing_can_meet_are_warned_of_once(node: str) -> None:

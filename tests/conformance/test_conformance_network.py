@@ -30,7 +30,7 @@ from cepheus.runtime.network.protocol.messages import (
     Refused,
     Tick,
 )
-from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy, check_supported
+from cepheus.runtime.network.protocol.strategy import Delivery, Masters, Options, Strategy, check_supported
 from cepheus.runtime.network.simulation.simulator import Link, Network
 
 CASES = load_cases()
@@ -89,7 +89,8 @@ def on_network(case: Case, strategy: Strategy, topology: str, seed: int) -> list
     links = TOPOLOGIES[topology]
     processors = sorted({name for link in links for name in link})
     masters = random.choice(list(Masters))
-    network = Network(links, Options(strategy, masters=masters, adapt_every=3 * SECOND))
+    delivery = random.choice(list(Delivery))
+    network = Network(links, Options(strategy, masters=masters, adapt_every=3 * SECOND, delivery=delivery))
     source_of = sources_of(events, random)
     place_of = {source: random.choice(processors) for source in sorted(set(source_of.values()))}
     network.start()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import cepheus
 from cepheus.core.errors import OptionError
 from cepheus.network import AsyncClient
 from cepheus.runtime.network.simulation.experiment import run_plan
@@ -42,11 +41,6 @@ def _simulate(_: Path) -> None:
     run_plan(draw(Scenario(processors=3, types=4, rules=2), 1))
 
 
-def _integrate(_: Path) -> None:
-    number = {"value": 1.0, "error": "N(0, 1)"}
-    cepheus.compile("define X() from A(x > 0 and y < x)").detect([{"type": "A", "time": 1, "x": number, "y": number}])
-
-
 @pytest.mark.parametrize(
     ("module", "package", "extra", "use"),
     [
@@ -54,7 +48,6 @@ def _integrate(_: Path) -> None:
         ("grpc", "grpcio", "network", _status),
         ("grpc", "grpcio", "network", _serve),
         ("networkx", "networkx", "network", _simulate),
-        ("scipy.integrate", "scipy", "uncertainty", _integrate),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -93,6 +93,10 @@ _SECTIONS = {
     "rules": ("The meaning of rules", "Found by `cepheus check`; errors stop, warnings do not."),
     "intervals": ("Rules over intervals", "Of the ETALIS language for events; found by `cepheus check`."),
     "rows": ("Row patterns", "Of MATCH_RECOGNIZE; found when a query is read, or when its rows are known."),
+    "python": (
+        "Rules in Python, reactive values",
+        "Found while a rule is read from its function, or a signal is made; the place is one in the program.",
+    ),
     "networks": ("The networks of rules", "Found by `cepheus check`, and when a network is edited or read."),
     "events": ("Events", "A bad event stops the run, or is skipped and counted under `--on-bad-event skip`."),
     "running": ("Options, sessions, snapshots", "Wrong use of a command or of the API, and limits."),

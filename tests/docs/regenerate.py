@@ -17,6 +17,10 @@ from cookbook_page import cookbook_page
 from error_page import PAGE, error_page
 from record_tables import tables
 
+from benchmarks.papers.claims.page import write_claims
+from benchmarks.papers.claims.register import groups
+from benchmarks.papers.claims.store import load_all
+
 
 def regenerate_outputs(page: Path) -> None:
     """Put below each command of a page what it prints; blocks that leave out lines by three dots stay as they are."""
@@ -52,6 +56,7 @@ def regenerate_pictures() -> None:
         page = next(block for block in blocks(ROOT / "docs" / "bayesian-networks.md") if block.title == "jams.tesla")
         jams.write_text(page.text, encoding="utf-8")
         run(f"cepheus bayes show {jams} --svg {images}/network.svg", ROOT)
+    run(f"cepheus explain examples/rows/dips.sql --svg {images}/dips.svg", ROOT)
     run(f"cepheus explain examples/museum/museum.tesla --svg {images}/museum.svg", ROOT)
     run(f"cepheus demo --on embedded --out {images}", ROOT)
     for picture in images.glob("*-timeline.svg"):
@@ -64,6 +69,7 @@ def main() -> None:
     event_picture.write()
     PAGE.write_text(error_page(), encoding="utf-8")
     COOKBOOK.write_text(cookbook_page(), encoding="utf-8")
+    write_claims(ROOT / "docs", groups(), load_all())
     for file, text in tables().items():
         file.write_text(text, encoding="utf-8")
     wanted = [Path(name).resolve() for name in sys.argv[1:]]

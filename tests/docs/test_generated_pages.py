@@ -3,10 +3,16 @@
 from pathlib import Path
 
 import pytest
+from blocks import ROOT
 from cookbook_page import PAGE as COOKBOOK
 from cookbook_page import cookbook_page
 from error_page import PAGE, Case, cases, codes_in_source, error_page, findings
 from record_tables import tables
+
+from benchmarks.papers.claims.page import NAME as CLAIMS
+from benchmarks.papers.claims.page import claims_page
+from benchmarks.papers.claims.register import groups
+from benchmarks.papers.claims.store import load_all
 
 ALL = cases()
 
@@ -28,6 +34,10 @@ def test_the_example_brings_about_its_code(case: Case, tmp_path: Path) -> None:
 
 def test_the_cookbook_is_up_to_date() -> None:
     assert COOKBOOK.read_text(encoding="utf-8") == cookbook_page()
+
+
+def test_the_page_of_claims_is_what_the_kept_figures_say() -> None:
+    assert (ROOT / "docs" / CLAIMS).read_text(encoding="utf-8") == claims_page(groups(), load_all())
 
 
 def test_the_page_is_up_to_date() -> None:

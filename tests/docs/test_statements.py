@@ -11,6 +11,7 @@ import pytest
 from blocks import ROOT, prepare
 from typer.testing import CliRunner
 
+from cepheus import api
 from cepheus.cli import app
 from cepheus.core.options import RunOptions
 
@@ -41,15 +42,13 @@ def test_processors_of_a_network_evaluate_rules_with_the_matching_engine() -> No
     assert "the *matching* engine (`engine/matching`)" in page
 
 
-def test_there_is_one_thread_unless_one_asks_for_more() -> None:
-    """As the README says, and docs/engine.md with what two threads were worth when it was measured."""
+def test_there_are_as_many_threads_as_pay_unless_one_says_how_many() -> None:
+    """As the README says, and docs/engine.md; options that a host is given say one, so that tasks of Spark have one."""
     assert RunOptions().threads == 1
-    assert "on one thread unless you ask for more" in _page("README.md")
-    measured = re.findall(
-        r"^\| \S+ \| 2 \| .* \| ([\d.]+)x \|$", (ROOT / "docs/benchmarks.md").read_text("utf-8"), re.M
-    )
-    worth = sorted(map(float, measured))
-    assert f"two threads were {worth[0]:.2f} to {worth[-1]:.2f} times as fast as one" in _page("docs/engine.md")
+    assert api._options().threads == "auto"
+    assert api._options(threads=1).threads == 1
+    assert "on all cores where that pays" in _page("README.md")
+    assert 'Unless you say otherwise it is `threads="auto"`' in _page("docs/engine.md")
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/index.md"])

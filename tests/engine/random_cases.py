@@ -13,13 +13,16 @@ from random import Random
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from random_rules import TEXTS, RandomRule
+from random_rules import TEXTS, USUAL, Habits, RandomRule
 
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
+from cepheus.core.options import Until
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
+from cepheus.rules.model import RuleSet
+from cepheus.rules.timers import Every
 from strategies.corners import BEGINNINGS, IDS, SHARE, Corners, corners_of
 
 DECLARATIONS = "".join(
@@ -40,7 +43,10 @@ _STEPS = (0, 0, 1, 1, 1, 2, 3, 7)
 
 @dataclass(frozen=True)
 class Case:
-    """Rules and a stream in order; later rules are deployed, and one withdrawn, at given places of the stream."""
+    """Rules and a stream in order; later rules are deployed, and one withdrawn, at given places of the stream.
+
+    After the last event time goes on as ``until`` says.
+    """
 
     seed: int
     text: str
@@ -48,6 +54,7 @@ class Case:
     events: tuple[Event, ...]
     deployed_at: tuple[int, ...]
     withdrawn_at: int | None
+    until: Until = None
 
 
 def make_case(
@@ -60,20 +67,25 @@ def make_case(
     share: float = SHARE,
     timed: bool = False,
     ordered: bool = False,
+    full: bool = False,
+    habits: Habits = USUAL,
 ) -> Case:
     """Make the case of a seed; a ``share`` of the seeds have corners.
 
     With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
     rules do not tell of its attributes, the data does. Times are multiples of ``coarse``: the coarser they are, the
     more events are simultaneous. ``ordered`` rules take these one after the other. With ``timed``, some have timers.
+    With ``full``, what they make names all that their aggregates counted. ``habits`` says how they are
+    written.
     """
     random, corners = Random(seed), corners_of(seed, share)
     count = random.choice((1, 1, 2, 3))
     text = "ties ordered;\n" if ordered else ""
     text += ("" if undeclared else DECLARATIONS) + "\n".join(
-        RandomRule(random, corners, number, count, timed=timed).text() for number in range(count)
+        RandomRule(random, corners, number, count, timed=timed, habits=habits).text() for number in range(count)
     )
-    stream = tuple(_stream(random, random.randint(0, events), told_by_data=undeclared))
+    least = events // 2 if habits is not USUAL else 0
+    stream = tuple(_stream(random, random.randint(least, events), told_by_data=undeclared))
     stream = tuple(_at_corners(stream, corners, told_by_data=undeclared))
     places = [0] * count
     withdrawn = None
@@ -81,10 +93,27 @@ def make_case(
         places = sorted(random.randint(0, len(stream)) for _ in range(count))
         withdrawn = random.randint(places[0], len(stream))
     stream = tuple(replace(event, time=max(event.time // coarse * coarse, INT_MIN)) for event in stream)
-    checked = check(parse(text, f"seed {seed}"))
+    checked = check(_with_provenance(parse(text, f"seed {seed}"), full=full))
     if undeclared:
         stream = _as_expected(stream, checked, random)
-    return Case(seed, text, checked, stream, tuple(places), withdrawn)
+    until = _until(checked, stream, Random(f"until {seed}")) if timed else None
+    return Case(seed, text, checked, stream, tuple(places), withdrawn, until)
+
+
+def _with_provenance(rules: RuleSet, *, full: bool) -> RuleSet:
+    return replace(rules, rules=tuple(replace(rule, full_provenance=full) for rule in rules.rules))
+
+
+def _until(checked: Checked, events: tuple[Event, ...], random: Random) -> Until:
+    """How far time goes on after the last event; to the end only where timers have one."""
+    timed = [rule.pattern for rule in checked.rules.rules if rule.pattern.timer is not None]
+    endless = any(isinstance(p.timer, Every) or p.terminator.type in checked.composites for p in timed)
+    kind = random.random()
+    if not timed or kind < 0.3 or not events:
+        return None
+    if kind < 0.6 and not endless:
+        return "end"
+    return min(events[-1].time + random.randint(0, 40), INT_MAX)
 
 
 def _as_expected(events: tuple[Event, ...], checked: Checked, random: Random) -> tuple[Event, ...]:

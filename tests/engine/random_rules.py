@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -12,8 +13,6 @@ from cepheus.core.values import ValueType
 from strategies.corners import CORNERS, Corners, literal
 
 _COMPOSITE = "(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)"
-_TIMED = 0.2
-"""The share of rules with timers."""
 _DELAYS = ("1 us", "2 us", "3 us", "4 us", "7 us", "5 days")
 _WINDOWS = ("0 us", "1 us", "2 us", "3 us", "5 us", "5 us", "8 us", "8 us", "20 us", "1 ms", "5 days")
 _OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
@@ -38,11 +37,45 @@ _CALLED = (
 TEXTS = ("a", "b", "ab", "B", "")
 
 
-class RandomRule:
-    """Writes one random rule."""
+@dataclass(frozen=True)
+class Habits:
+    """How random rules are written: how many parts they have, how often the parts are of a kind.
 
-    def __init__(self, random: Random, corners: Corners, number: int, count: int, *, timed: bool = False) -> None:
+    ``plain`` is how many events have no constraints by choice; ``timed`` are the rules with timers.
+    """
+
+    parts: tuple[int, ...]
+    windows: tuple[str, ...]
+    plain: float
+    timed: float
+    ranked: float
+    grouped: float
+    collected: float
+    since_start: float
+
+
+USUAL = Habits((1, 2, 2, 3, 3, 4, 5), _WINDOWS, 0.0, 0.2, 0.1, 0.3, 0.25, 0.1)
+"""Long rules with many conditions: whatever can be said is said together, and few of them find anything."""
+
+LIVELY = Habits((1, 2, 2, 2, 3, 3), ("3 us", "5 us", "8 us", "20 us", "50 us", "1 ms"), 0.75, 0.45, 0.3, 0.5, 0.6, 0.3)
+"""Short rules with few conditions, which find something, and many of the constructs that look at many events."""
+
+
+class RandomRule:
+    """Writes one random rule; only those that may be ``timed`` have timers."""
+
+    def __init__(
+        self,
+        random: Random,
+        corners: Corners,
+        number: int,
+        count: int,
+        *,
+        timed: bool = False,
+        habits: Habits = USUAL,
+    ) -> None:
         self.timed = timed
+        self.habits = habits
         self.random = random
         self.corners = corners
         self.number = number
@@ -86,13 +119,13 @@ class RandomRule:
         pieces = [self._event(terminator, "e0", binds=True)]
         selected = []
         collections: list[str] = []
-        for index in range(1, random.choice((1, 2, 2, 3, 3, 4, 5))):
+        for index in range(1, random.choice(self.habits.parts)):
             kind = random.random()
             if kind < 0.6:
                 name = f"e{index}"
                 pieces.append(self._selection(name))
                 selected.append(name)
-            elif kind < 0.8 and self.aside.random() < 0.25:
+            elif kind < 0.8 and self.aside.random() < self.habits.collected:
                 pieces.append(self._collection(index))
                 collections.append(f"m{index}")
             elif kind < 0.8:
@@ -103,11 +136,11 @@ class RandomRule:
             bindings = " and ".join(f"x=${name}" for name in self.future)
             name = f"e{len(pieces) + 9}"
             policy = random.choice(("each", "last"))
-            window = f"within {random.choice(_WINDOWS[:5])} from {random.choice(self.names)}"
+            window = f"within {random.choice(self.habits.windows[:5])} from {random.choice(self.names)}"
             pieces.append(f"{policy} {self._type()}({bindings}) as {name} {window}")
             self.names.append(name)
             selected.append(name)
-        while self.aside.random() < 0.25:
+        while self.aside.random() < 0.25 - 0.1 * self.habits.plain:
             pieces.insert(self.aside.randint(1, len(pieces)), "")
         self._conditions(pieces)
         body = " and\n  ".join(self._timed(pieces))
@@ -165,6 +198,11 @@ class RandomRule:
                     "o is not null",
                     "(x = 1 and o > 0 or x = 1 and s = 'a')",
                     "x not in (1, 2, o)",
+                    "at - time < 2 us",
+                    "cidr_match(concat('10.0.0.', s, '0'), '10.0.0.0/30', '::/0')",
+                    "distance(y, x, 0.5, 1) < 100",
+                    "split(s, 'b', 1) = 'a'",
+                    "if(b, length(s), x) > 1",
                 )
             )
         )
@@ -172,22 +210,29 @@ class RandomRule:
     def _timed(self, pieces: list[str]) -> list[str]:
         """Have some rules evaluated at moments: after their first event, or at regular times, which then looks back."""
         choice, kind = self.aside.choice, self.aside.random()
-        if kind > _TIMED or not self.timed:
+        share = self.habits.timed
+        if kind > share or not self.timed:
             return pieces
         first, *others = pieces
         for name in ("from e0", "between e0", "and e0"):
             others = [other.replace(name, choice((name, name.replace("e0", "now")))) for other in others]
         others = [other.replace("between now and now", "between e0 and now") for other in others]
-        if kind < _TIMED / 3 and not self.corners.values:
+        if kind < share / 3 and not self.corners.values:
             begin = choice(("every 2 us", "every 3 us", "every 5 us from 00:00:07"))
             return [
                 begin,
-                f"{choice(('last', 'first', 'each'))} {first} within {choice(_WINDOWS[1:6])} from now",
+                f"{choice(('last', 'first', 'each'))} {first} within {choice(self.habits.windows[1:6])} from now",
                 *others,
             ]
-        return [f"{choice(_DELAYS)} after {first}", *others]
+        delay = choice(_DELAYS)
+        if kind > share * 0.8:  # an absence ahead of the event sets the timer
+            absent = f"{choice('ABCD')}({choice(('', '', 'x > 0', 's = e0.s'))})"
+            return [first, f"not {absent} within {delay} after e0", *others]
+        return [f"{delay} after {first}", *others]
 
     def _type(self) -> str:
+        if self.random.random() < self.habits.plain:
+            return str(self.random.choice("AB"))
         return str(self.random.choice([*"ABCD", *self.composites]))
 
     def _selection(self, name: str) -> str:
@@ -195,10 +240,11 @@ class RandomRule:
         policy = random.choice(("each", "each", "last", "last", "first", "2 last", "3 first", "1 last"))
         reference = random.choice(self.names)
         event_type = self._type()
-        windows = _WINDOWS[1:6] if event_type in self.composites else _WINDOWS  # recursion must not explode
+        windows = self.habits.windows
+        windows = windows[1:6] if event_type in self.composites else windows  # recursion must not explode
         event = self._event(event_type, name, binds=True)
         window = f"within {random.choice(windows)} from {reference}"
-        if self.aside.random() < 0.1:
+        if self.aside.random() < self.habits.ranked:
             return self._ranking(event, window)
         return f"{policy} {event}{self._groups(policy)} {window}"
 
@@ -231,21 +277,20 @@ class RandomRule:
 
     def _groups(self, policy: str) -> str:
         """Give attributes by whose values a choice is made, now and then."""
-        if policy == "each" or self.aside.random() < 0.7:
+        if policy == "each" or self.aside.random() > self.habits.grouped:
             return ""
         groups = self.aside.choice(("x", "y", "s", "b", "at", "o", "s, b", "b, o", "o, y, x"))
         return f" per {groups}"
 
     def _event(self, event_type: str, name: str | None, *, binds: bool = False) -> str:
-        constraints = [
-            self._constraint(binds and name is not None) for _ in range(self.random.choice((0, 0, 0, 1, 1, 2)))
-        ]
+        count = self.random.choice((0, 0, 0, 1, 1, 2)) if self.random.random() >= self.habits.plain else 0
+        constraints = [self._constraint(binds and name is not None) for _ in range(count)]
         constraints = [
             constraint if self.aside.random() > 0.2 or "$later" in constraint else self._joined(constraint)
             for constraint in constraints
             if constraint
         ]
-        if binds and name is not None and self.random.random() < 0.3:
+        if binds and name is not None and self.random.random() < 0.3 * (1.0 - self.habits.plain):
             parameter = f"p{len(self.parameters)}"
             self.parameters.append(parameter)
             constraints.append(f"x=${parameter}")
@@ -259,9 +304,29 @@ class RandomRule:
         if len(self.names) > 1 and random.random() < 0.4:
             first, second = random.sample(self.names, 2)
             return f"between {first} and {second}"
-        return f"within {random.choice(_WINDOWS)} from {random.choice(self.names)}"
+        return f"within {random.choice(self.habits.windows)} from {random.choice(self.names)}"
+
+    def _since_start(self, index: int) -> str:
+        """Give an aggregate of all that there was, or of all that equals something."""
+        choice = self.aside.choice
+        member = choice(("", "", "b", "x > 0", "o >= 0", "x = e0.x", "s = e0.s and b = e0.b", "y = e0.y"))
+        function, value = choice(
+            (
+                *(("Count", value) for value in ("", ".x", ".o")),
+                *((function, value) for function in ("Sum", "Avg", "Min", "Max") for value in (".x", ".y", ".o")),
+                *((function, value) for function in ("First", "Last") for value in (".s", ".at", ".y", ".o")),
+                ("Sum", ".(x + y)"),
+            )
+        )
+        if value in (".s", ".at"):
+            self.copies.setdefault(value[1:], []).append(f"$t{index}")
+        else:
+            self.results.append(f"t{index}")
+        return f"$t{index} = {function}({choice('AABBCD')}({member}){value} since start)"
 
     def _aggregation(self, index: int) -> str:
+        if self.aside.random() < self.habits.since_start:
+            return self._since_start(index)
         random = self.random
         function = random.choice(_AGGREGATES)
         value = random.choice((".x", ".y", ".(x + 1)", ".(y * 2)", ".o"))
@@ -270,6 +335,8 @@ class RandomRule:
         if self.corners.comes(0.5):
             value = self._corner_of_aggregates(function, value)
         argument = f", {random.choice(_PERCENTS)}" if function == "Percentile" else ""
+        if function == "CountDistinct" and self.aside.random() < 0.4:
+            argument = ", approximate"
         inner = f"{function}({self._event(self._type(), None)}{value} {self._scope()}{argument})"
         kind = random.random()
         if function in _COPYING and value in (".s", ".b", ".at"):

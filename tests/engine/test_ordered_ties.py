@@ -10,6 +10,7 @@ import cepheus
 from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.core.time import MAX_TIME
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
@@ -46,6 +47,15 @@ def test_twelve_failed_logins_in_one_second_are_found(name: str) -> None:
     engine = engine_for("ties ordered; " + LOGINS, name)
     found = [made for event in logins(12) for made in engine.feed_event(event)]
     assert [made.made_of for made in found] == [(11,)]
+    assert engine.ties.passed_over == 0
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_sums_go_on_at_the_end_of_time(name: str) -> None:
+    rule = "ties ordered; event A(k: int) define P(k: int) from A() and $n = Sum(A().k within 9 s from A) where k=$n"
+    engine = engine_for(rule, name)
+    found = [made for k in (1, 2, 4) for made in engine.feed_event(Event("A", MAX_TIME, {"k": k}))]
+    assert [made["k"] for made in found] == [0, 1, 3]
     assert engine.ties.passed_over == 0
 
 

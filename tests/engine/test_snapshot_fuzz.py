@@ -96,5 +96,5 @@ def test_an_envelope_whose_directory_lies_is_refused() -> None:
 def test_a_snapshot_of_another_version_is_refused_by_name() -> None:
     data = bytearray(subject("reference").snapshot)
     data[8] = 1
-    with pytest.raises(SnapshotError, match="the snapshot has version 1, this Cepheus reads version 4"):
+    with pytest.raises(SnapshotError, match="the snapshot has version 1, this Cepheus reads version 5"):
         subject("reference").make().restore(bytes(data))

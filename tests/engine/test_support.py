@@ -14,12 +14,21 @@ from cepheus.engine.base.capabilities import (
 )
 from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.program import MAX_POSITIONS
-from cepheus.language import etalis, tesla
-from cepheus.plan.pattern.constructs import Construct
+from cepheus.language import etalis, sql, tesla
+from cepheus.plan.pattern.constructs import Construct, require_rules
 from cepheus.plan.support import Support, Thing, words_of
 from cepheus.rules.aggregates import AggregateFunction
 from cepheus.rules.policies import Policy
 from cepheus.runtime.network.protocol.strategy import check_supported
+from cepheus.typed import udf
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _own_function() -> None:
+    @udf
+    def doubled_here(value: float) -> float:
+        return 2 * value
+
 
 DECLARED = "event T(s: string, x: double) event A(s: string, x: double)\n"
 LONG = " and ".join(f"last A() as A{n} within 1 s from {f'A{n - 1}' if n else 'T'}" for n in range(MAX_POSITIONS))
@@ -35,14 +44,17 @@ EXAMPLES: dict[Construct, str] = {
     Construct.CONDITIONS: "define R() from T(s = 'b' or x > 0)",
     Construct.RENAMED: "event L(code: string from id); define R() from T()",
     Construct.TIMERS: "define R() from 50 us after A()",
+    Construct.SINCE_START: "define R() from T() and 0 < Count(A() since start)",
     Construct.NEGATION: "define R() from T() and not A(x > 5) within 1 s from T",
     Construct.CONSUMPTION: "define R() from T() and last A() within 1 s from T consuming A",
     Construct.HIERARCHIES: "define R() from T(); define Q() from R()",
     Construct.INTERVAL_RULES: "define R() from T()",
+    Construct.ROW_QUERIES: "define R() from T()",
     Construct.TIES_ORDERED: "ties ordered; define R() from T()",
     Construct.PROBABILITIES: "define R() from T() min probability 0.5",
     Construct.ERRORS: "error T.x ~ N(0, 1); define R() from T(x > -10)",
     Construct.BELIEFS: f"rule R define R() from T(); {BELIEF}",
+    Construct.LOCAL_FUNCTIONS: "define R() from T(doubled_here(x) > -10)",
     Construct.TEXT_FUNCTIONS: "define R() from T(contains(s, 'a'))",
     Construct.FUNCTIONS_OF_TWO_TEXTS: "define R() from T(s=$s) and each A(contains(s, $s)) within 1 s from T",
     Construct.ORDER_OF_TWO_TEXTS: "define R() from T(s=$s) and each A(s <= $s) within 1 s from T",
@@ -54,6 +66,7 @@ ELSEWHERE = {
     *(Construct.UNTOLD_TYPES, Construct.OTHER_TYPE, Construct.UNCERTAIN_FORMS),  # events decide
     Construct.FULL_PROVENANCE,  # an option decides
     Construct.OTHER_GROUPS,  # no policy of today
+    Construct.OTHER_TOTALS,  # who runs no totals refuses them as such
 }
 EVENTS = [
     *(Event("A", time, {"s": "a", "x": 1.0}, id=time) for time in range(MAX_POSITIONS + 1)),
@@ -76,10 +89,14 @@ def run(thing: Thing, support: Support) -> None:
     rules = tesla.parse(DECLARED + example(thing))
     if thing is Construct.INTERVAL_RULES:
         rules += etalis.parse("q(X) <- a(X).")
+    if thing is Construct.ROW_QUERIES:
+        rules += sql.parse("SELECT * FROM A MATCH_RECOGNIZE (ORDER BY time MEASURES x AS x PATTERN (P)) AS Q")
     program = cepheus.compile(rules, undeclared="allow")
     if support.name == "network":
         check_supported(program.rules)
         return
+    if support.name == "spark":
+        require_rules(support, program.rules)  # as Spark does before it plans
     engine = "auto" if support.name == "spark" else support.name
     assert len(program.detect(EVENTS, engine=engine)) > 0
 

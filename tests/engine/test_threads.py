@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 
 import numpy as np
@@ -10,14 +11,15 @@ from agreement import MODES, compare, find, normal
 from random_cases import make_case
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import LimitError, OptionError, UnsupportedError
+from cepheus.core.errors import LimitError, OptionError, RuleError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
+from cepheus.engine.assembly import registry
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.parallel import engine as parallel
-from cepheus.engine.parallel import merge
+from cepheus.engine.parallel import merge, slices
 from cepheus.engine.parallel.engine import ParallelEngine
 from cepheus.engine.parallel.groups import Dealer, bucket_of
 from cepheus.language.tesla import parse
@@ -29,6 +31,19 @@ KEYED = "define P(x: int) from A(x=$k) and each B(x=$k) within 40 us from A wher
 BY_TEXT = "define T(s: string) from A(s=$k) and last B(s=$k) within 90 us from A where s=upper(B.s)\n"
 UNKEYED = "define Q(x: int) from A() and last B(y > 10) within 50 us from A where x=B.x\n"
 FED_BY_P = "define R(x: int) from P(x=$k) and each P(x=$k) as Before within 300 us from P where x=P.x\n"
+
+
+@pytest.fixture
+def dealt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deal events out by key, and rules one by one, even where slices of time would do."""
+    monkeypatch.setattr(registry, "memory", lambda _: None)
+
+
+@pytest.fixture
+def cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut even the smallest batches into slices."""
+    monkeypatch.setattr(slices, "LEAST_SLICE", 1)
+    monkeypatch.setattr(slices, "_MOST_TWICE", inf)
 
 
 def engine(text: str, threads: int = 1, limit: int = 10_000) -> Engine:
@@ -70,7 +85,11 @@ def same(one: EventBatch, other: EventBatch) -> bool:
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("while_running", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_threads_agree_with_the_reference(mode: str, while_running: bool, threads: int) -> None:
+@pytest.mark.parametrize("way", ["dealt", "cut_anywhere"])
+def test_threads_agree_with_the_reference(
+    way: str, mode: str, while_running: bool, threads: int, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(way)
     first = 40_000_000 + 1_000_000 * MODES.index(mode) + 100_000 * while_running + 10_000 * threads
     found = [
         compare(seed, "columns", mode, while_running=while_running, undeclared=seed % 8 == 0, threads=threads)
@@ -81,7 +100,11 @@ def test_threads_agree_with_the_reference(mode: str, while_running: bool, thread
 
 @pytest.mark.parametrize("rules", [KEYED, UNKEYED, KEYED + UNKEYED + BY_TEXT, UNKEYED + KEYED + FED_BY_P])
 @pytest.mark.parametrize("threads", [2, 4])
-def test_large_batches_in_threads_are_the_same_in_every_column(rules: str, threads: int) -> None:
+@pytest.mark.parametrize("way", ["dealt", "cut_anywhere"])
+def test_large_batches_in_threads_are_the_same_in_every_column(
+    way: str, rules: str, threads: int, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(way)
     batch = stream(6000)
     expected = engine(rules).feed(batch)
     running = engine(rules, threads)
@@ -89,6 +112,7 @@ def test_large_batches_in_threads_are_the_same_in_every_column(rules: str, threa
     assert same(running.feed(batch), expected)
 
 
+@pytest.mark.usefixtures("dealt")
 @pytest.mark.parametrize("while_running", [False, True])
 def test_long_streams_in_small_blocks_and_parts(monkeypatch: pytest.MonkeyPatch, while_running: bool) -> None:
     """Blocks end and parts begin in the middle of everything; threads are really used."""
@@ -97,10 +121,10 @@ def test_long_streams_in_small_blocks_and_parts(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(parallel, "_BLOCK_COMPOSITES", 512)
     monkeypatch.setattr(merge, "_WORTH_A_PART", 16)
     for seed in range(45_000_000, 45_000_010):
-        case = make_case(seed, while_running=while_running, events=2000)
         try:
+            case = make_case(seed, while_running=while_running, events=2000)
             found = normal(find(case, "columns", "whole", threads=3))
-        except OptionError:  # a rule that comes late and links what runs in different threads
+        except (OptionError, RuleError):  # a rule links, late, what runs in different threads; or it makes no sense
             continue
         assert found == normal(find(case, "columns", "whole")), f"seed {seed}"
 
@@ -121,6 +145,7 @@ def test_what_comes_from_several_threads_is_counted_against_the_limit() -> None:
             engine(text, threads, limit=100).feed(events)
 
 
+@pytest.mark.usefixtures("dealt")
 def test_a_rule_that_comes_later_joins_the_threads_of_those_it_is_linked_with() -> None:
     batch = stream(600)
     first, second = batch.slice(0, 300), batch.slice(300, 600)
@@ -136,6 +161,7 @@ def test_a_rule_that_comes_later_joins_the_threads_of_those_it_is_linked_with() 
     assert same(several.feed(stream(10, seed=3)), one.feed(stream(10, seed=3)))
 
 
+@pytest.mark.usefixtures("dealt")
 def test_a_rule_that_links_threads_is_refused_with_advice() -> None:
     running = engine(KEYED + UNKEYED, 2)
     running.feed(stream(10))
@@ -152,7 +178,11 @@ def _after(running: Engine, before: EventBatch, batch: EventBatch) -> EventBatch
 
 
 @pytest.mark.parametrize(("saved_by", "restored_by"), [(1, 2), (2, 1), (2, 4)])
-def test_a_snapshot_goes_on_with_any_number_of_threads(saved_by: int, restored_by: int) -> None:
+@pytest.mark.parametrize("way", ["dealt", "cut_anywhere"])
+def test_a_snapshot_goes_on_with_any_number_of_threads(
+    way: str, saved_by: int, restored_by: int, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(way)
     rules = KEYED + UNKEYED + BY_TEXT
     batch = stream(900)
     running = engine(rules, saved_by)
@@ -182,6 +212,7 @@ def test_buckets_are_dealt_out_evenly_and_stay_where_they_are() -> None:
     assert dealer.owners == owners == Dealer(2, owners).owners
 
 
+@pytest.mark.usefixtures("dealt")
 def test_one_event_and_a_batch_go_to_the_same_shard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_WORTH_THREADS", 1)
     rules = "define P(y: double) from A(y=$k) and each B(y=$k) within 1 s from A where y=A.y\n" + BY_TEXT
@@ -200,6 +231,7 @@ def test_threads_are_refused_where_there_is_but_one() -> None:
         create(RunOptions(engine="columns", threads=0))
 
 
+@pytest.mark.usefixtures("dealt")
 def test_what_threads_remember_does_not_move_to_an_engine_for_uncertain_events() -> None:
     running = engine(KEYED, 2)
     running.feed(stream(10))

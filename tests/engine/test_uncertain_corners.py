@@ -46,7 +46,8 @@ def test_what_fires_and_how_likely_is_the_same(function: str, value: str) -> Non
         case = at_corners(seed, text)
         wanted, _ = find(case, "reference", "whole")
         made, engine = find(case, "columns", ("single", "cut")[seed % 2])
-        assert isinstance(at_work(engine), UncertainEngine)
+        # What is chosen and what is aggregated may be one event, which then leaves the kernel.
+        assert "y" in value or isinstance(at_work(engine), UncertainEngine)
         assert [(e.type, e.made_of) for e in made] == [(e.type, e.made_of) for e in wanted], text
         for one, other in zip(made, wanted, strict=True):
             assert math.isclose(one.probability, other.probability, abs_tol=1e-9), f"{text}\n{one}\n{other}"

@@ -6,6 +6,8 @@ import pytest
 from question_files import AWKWARD, NATURAL, Question, load_questions
 
 import cepheus
+from cepheus.core.time import UNITS
+from cepheus.core.values import ValueType
 from cepheus.language import etalis, sql, tesla
 
 QUESTIONS = load_questions()
@@ -37,6 +39,23 @@ def test_a_question_has_the_outcome_that_its_source_states(question: Question, e
             options["until"] = question.until
         made = program_of(question).detect(question.events, **options).to_dicts()
     assert sorted(map(repr, question.rows(made))) == sorted(map(repr, question.expected or []))
+
+
+@pytest.mark.parametrize("question", [each for each in WITH_OUTCOME if each.language == "sql"], ids=str)
+@pytest.mark.parametrize("cut", [1, 1000])
+def test_queries_have_their_outcome_as_rules_of_a_session_too(question: Question, cut: int) -> None:
+    found: list[dict[str, Any]] = []
+    program = cepheus.compile(question.rules)
+    options: dict[str, Any] = {"time_unit": question.unit}
+    with program.start(**options) as session:
+        for start in range(0, len(question.events), cut):
+            found += session.feed(question.events[start : start + cut]).to_dicts()
+        found += session.close().to_dicts()
+    moments = {each.name for each in program.composites["Match"].attributes if each.type is ValueType.TIMESTAMP}
+    unit = UNITS[question.unit]
+    (columns,) = question.columns.values()
+    rows = [[match[name] // unit if name in moments else match.get(name) for name in columns] for match in found]
+    assert sorted(map(repr, rows)) == sorted(map(repr, question.expected or []))
 
 
 def test_most_questions_are_natural() -> None:

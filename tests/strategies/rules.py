@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from cepheus.core.schema import Attribute, EventType
-from cepheus.core.time import MILLISECOND, SECOND
+from cepheus.core.time import DAY, MAX_TIME, MILLISECOND, SECOND
 from cepheus.core.values import INT_MAX, INT_MIN, ValueType
-from cepheus.rules.aggregates import AGGREGATES
+from cepheus.rules.aggregates import AGGREGATES, APPROXIMATIONS
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -31,15 +32,20 @@ from cepheus.rules.functions import AND, FUNCTIONS, IN, IS_NULL, NOT, OR
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
+    Collection,
     FreeCondition,
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     RuleSet,
     Selection,
+    moments_of,
 )
 from cepheus.rules.policies import Policy
+from cepheus.rules.timers import NOW, After, Every, Timer
+from cepheus.rules.walk import transform
 
 _KEYWORD_LIST = """
     rule define from where consuming min probability event timestamp
@@ -61,6 +67,8 @@ names = _plain_names | _quoted
 words = _plain_words | _quoted
 durations = st.integers(0, 2**63 - 1) | st.integers(0, 10_000).map(lambda seconds: seconds * SECOND)
 scopes: SearchStrategy[Scope] = st.builds(Within, durations, names) | st.builds(Between, names, names)
+_SINCE_START = Within(MAX_TIME, "", since_start=True)
+"""The pattern tells what it refers to."""
 
 constants: SearchStrategy[Constant] = st.one_of(
     st.builds(Constant, st.integers(INT_MIN, INT_MAX) | st.integers(-20, 20), st.just(ValueType.INT)),
@@ -126,8 +134,9 @@ def aggregates(draw: DrawFn) -> Aggregate:
     record = draw(st.sampled_from(list(AGGREGATES.values())))
     function = record.name
     value = draw(plain_expressions if record.needs_value else st.none() | plain_expressions)
-    event, scope = draw(_events(plain_expressions)), draw(scopes)
-    argument = None if value is None else draw(st.sampled_from([None, 0.0, 95.0, 99.9]))
+    event, scope = draw(_events(plain_expressions)), draw(scopes | st.just(_SINCE_START))
+    nearly = function in APPROXIMATIONS.values()  # which is said where others have their argument
+    argument = None if value is None or nearly else draw(st.sampled_from([None, 0.0, 95.0, 99.9]))
     return Aggregate(function, event, value, scope, argument)
 
 
@@ -159,11 +168,54 @@ selections = st.builds(
     st.none() | st.integers(1, 50),
     st.lists(st.builds(AttributeRef, st.none(), words), max_size=2).map(tuple),
 ) | st.builds(Selection, st.just(Policy.EACH), event_patterns, st.builds(Within, durations, names))
+rankings = st.builds(Ranking, st.integers(1, 50), expressions)
+ranked_selections = st.builds(
+    Selection,
+    st.just(Policy.EACH),
+    event_patterns,
+    st.builds(Within, durations, names),
+    ranking=rankings,
+) | st.builds(
+    Selection,
+    st.just(Policy.LAST),
+    event_patterns,
+    st.builds(Within, durations, names),
+    per=st.lists(st.builds(AttributeRef, st.none(), words), min_size=1, max_size=2).map(tuple),
+    ranking=rankings,
+)
+collections = st.builds(Collection, event_patterns, scopes, st.integers(0, 9), st.none() | st.integers(0, 20))
 free_conditions = st.builds(FreeCondition, _comparisons(plain_expressions) | _joined(plain_expressions))
 items: SearchStrategy[PatternItem] = st.one_of(
-    selections, st.builds(Negation, event_patterns, scopes), aggregations(), free_conditions
+    selections,
+    st.builds(Negation, event_patterns, scopes),
+    aggregations(),
+    free_conditions,
+    ranked_selections,
+    collections,
 )
-patterns = st.builds(Pattern, event_patterns, st.lists(items, max_size=3).map(tuple))
+timers: SearchStrategy[Timer | None] = (
+    st.none()
+    | st.builds(After, st.integers(1, 2**63 - 1))
+    | st.builds(Every, st.integers(1, DAY), st.integers(0, DAY // SECOND - 1).map(lambda second: second * SECOND))
+)
+
+
+@st.composite
+def patterns(draw: DrawFn) -> Pattern:
+    """Draw a pattern, some of them with timers."""
+    timer = draw(timers)
+    terminator = moments_of(timer) if isinstance(timer, Every) else draw(event_patterns)
+    pattern = Pattern(terminator, tuple(draw(st.lists(items, max_size=3))), timer)
+    found: Pattern = _up_to_the_moment(pattern, pattern)
+    return found
+
+
+def _up_to_the_moment(node: object, pattern: Pattern) -> Any:
+    """Have what is aggregated since the start go on to the moment of a pattern."""
+    moment = pattern.terminator.name if pattern.timer is None else NOW
+    return transform(node, lambda each: replace(each, reference=moment) if each == _SINCE_START else each)
+
+
 event_types = st.builds(
     EventType,
     names,
@@ -172,12 +224,12 @@ event_types = st.builds(
 rules = st.builds(
     Rule,
     composite=event_types,
-    pattern=patterns,
+    pattern=patterns(),
     assignments=st.lists(st.builds(Assignment, words, expressions), max_size=3).map(tuple),
     consuming=st.lists(names, max_size=2).map(tuple),
     min_probability=st.none() | st.floats(0, 1),
     name=st.none() | names,
-)
+).map(lambda rule: _up_to_the_moment(rule, rule.pattern))
 
 
 def rule_sets() -> SearchStrategy[RuleSet]:
@@ -213,6 +265,7 @@ class _Scope:
     events: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, str] = field(default_factory=dict)
     aliases: int = 0
+    moment: str = ""
 
 
 @st.composite
@@ -275,11 +328,17 @@ def _valid_scope(draw: DrawFn, scope: _Scope) -> Scope:
 @st.composite
 def _valid_aggregation(draw: DrawFn, scope: _Scope, name: str) -> Aggregation:
     # Count gives an int, the others give what their attribute is; parameters remember the attribute they act like.
-    function = draw(st.sampled_from(["Count", "Sum", "Avg", "Min", "Max"]))
-    attribute = "x" if function == "Count" else "y"
+    functions = ["Count", "Sum", "Avg", "Min", "Max", "Median", "Slope", "Percentile", *APPROXIMATIONS.values()]
+    function = draw(st.sampled_from(functions))
+    attribute = "x" if "Count" in function else "y"
     value = None if function == "Count" else AttributeRef(None, "y")
+    argument = draw(st.sampled_from([5.0, 50.0, 95.0])) if function == "Percentile" else None
     event = draw(_valid_event(scope, binding=False))
-    aggregate = Aggregate(function, event, value, draw(_valid_scope(scope)))
+    aggregate = Aggregate(function, event, value, draw(_valid_scope(scope)), argument)
+    if AGGREGATES[function.lower()].goes_on and draw(st.integers(0, 3)) == 0:
+        aggregate = replace(
+            aggregate, event=replace(event, constraints=()), scope=replace(_SINCE_START, reference=scope.moment)
+        )
     parameter = draw(st.none() | st.just(name))
     comparison = None
     if parameter is None or draw(st.booleans()):
@@ -303,11 +362,21 @@ def _valid_condition(draw: DrawFn, scope: _Scope) -> FreeCondition:
 def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
     """Draw a pattern over A to D in which every reference is to an event before, and what it introduces."""
     scope = _Scope()
-    terminator = draw(_valid_event(scope, binding=True))
-    scope.events[terminator.name] = terminator.type
+    timer = draw(st.none() | st.none() | st.builds(After, _windows) | st.builds(Every, _windows))
     drawn: list[PatternItem] = []
+    if isinstance(timer, Every):
+        terminator = moments_of(timer)
+        first = draw(_valid_event(scope, binding=True))
+        drawn.append(Selection(Policy.LAST, first, Within(draw(_windows), NOW)))
+        scope.events[first.name] = first.type
+    else:
+        terminator = draw(_valid_event(scope, binding=True))
+        scope.events[terminator.name] = terminator.type
+    scope.moment = terminator.name if timer is None else NOW
     for place in range(draw(st.integers(0, max_items))):
-        kind = draw(st.sampled_from(["selection", "selection", "negation", "aggregation", "condition"]))
+        kind = draw(
+            st.sampled_from(["selection", "selection", "negation", "aggregation", "condition", "ranking", "collection"])
+        )
         if kind == "selection":
             window = Within(draw(_windows), draw(st.sampled_from(sorted(scope.events))))
             event = draw(_valid_event(scope, binding=True))
@@ -319,11 +388,22 @@ def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
             scope.events[event.name] = event.type
         elif kind == "condition":
             drawn.append(draw(_valid_condition(scope)))
+        elif kind == "ranking":
+            window = Within(draw(_windows), draw(st.sampled_from(sorted(scope.events))))
+            event = draw(_valid_event(scope, binding=True))
+            ranking = Ranking(draw(st.integers(1, 3)), AttributeRef(event.name, draw(st.sampled_from("xy"))))
+            drawn.append(Selection(Policy.EACH, event, window, ranking=ranking))
+            scope.events[event.name] = event.type
+        elif kind == "collection":
+            event = replace(draw(_valid_event(scope, binding=False)), alias=f"All{place}")
+            drawn.append(
+                Collection(event, draw(_valid_scope(scope)), draw(st.integers(0, 2)), draw(st.none() | st.just(4)))
+            )
         elif kind == "negation":
             drawn.append(Negation(draw(_valid_event(scope, binding=False)), draw(_valid_scope(scope))))
         else:
             drawn.append(draw(_valid_aggregation(scope, f"t{place}")))
-    return Pattern(terminator, tuple(drawn)), scope
+    return Pattern(terminator, tuple(drawn), timer), scope
 
 
 @st.composite

@@ -1,61 +1,108 @@
-"""``cepheus bench deployment``: the evaluation of the deployment strategies, in the simulator."""
+"""``cepheus bench deployment``: the evaluation of the deployment strategies, in the simulator.
+
+What has been simulated is kept (``benchmarks/papers/results/deployment.json``) and not simulated again, so that a long
+run can be interrupted and goes on where it was.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.papers.deployment.figures import FIGURES, FULL, QUICK, figure_of
-from benchmarks.papers.deployment.statements import verdicts
-from benchmarks.papers.deployment.sweep import Curves, Job, Result, curves, jobs_of, run_jobs, run_on_spark
+from benchmarks.papers.claims.judging import Judgement, judge
+from benchmarks.papers.claims.model import Claim, Samples
+from benchmarks.papers.claims.page import COLOURS, findings_in_words
+from benchmarks.papers.claims.store import load, save
+from benchmarks.papers.deployment.claims import rule_deployment_claims, strategy_claims
+from benchmarks.papers.deployment.figures import FIGURES, QUICK, base_of, figure_of
+from benchmarks.papers.deployment.sweep import (
+    Curves,
+    Job,
+    Result,
+    add,
+    curves,
+    jobs_of,
+    missing,
+    run_jobs,
+    run_on_spark,
+)
 from benchmarks.reports.terminal import telling
 from cepheus.core.errors import OptionError
 from cepheus.core.extras import how_to_install
 from cepheus.core.time import parse_duration
+from cepheus.runtime.network.simulation.scenario import Scenario
+
+KEPT = "deployment"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Which way to take what the papers leave open: see ``base_of``."""
+
+    exponential: bool = False
+    exact: bool = False
+    ours: bool = False
+
+    @property
+    def base(self) -> Scenario:
+        """The default scenario in this reading."""
+        return base_of(exponential=self.exponential, exact=self.exact, ours=self.ours)
+
+    def claims(self, figure: str) -> list[Claim]:
+        """What the papers say of a figure; of what they did not run they say nothing."""
+        if self.exact or self.ours:
+            return []
+        known = [*strategy_claims(exponential=self.exponential), *rule_deployment_claims()]
+        command = f"cepheus bench deployment --figure {figure}{' --exponential' if self.exponential else ''}"
+        return [claim for claim in known if claim.command == command]
 
 
 def bench_deployment(
     figures: Sequence[str],
     seeds: int,
     duration: str | None,
+    reading: Reading,
     console: Console,
     docs: Path | None,
     *,
     quick: bool,
-    exact: bool,
     spark: bool,
 ) -> None:
     """Run figures of the papers again and print them; with ``docs`` also put them into the documentation."""
-    base = QUICK if quick else FULL
+    base = QUICK if quick else reading.base
     if duration is not None:
         base = replace(base, duration=parse_duration(duration))
     chosen = [figure_of(name) for name in figures or FIGURES]
-    command = _command(figures, seeds, duration, quick=quick, exact=exact)
     if quick:
         chosen = [replace(figure, vary=lambda scenario, _: scenario) for figure in chosen]
+    samples = {} if quick else load(KEPT)
     for figure in chosen:
-        results = _run(jobs_of(figure, base, seeds, exact=exact), spark=spark)
-        found = curves(results)
-        _show(found, console)
-        if docs is not None:
-            from benchmarks.papers.deployment.page import write_page  # Matplotlib takes a while to import
+        jobs = missing(jobs_of(figure, base, range(1, seeds + 1)), samples)
+        for number, result in enumerate(_run(jobs, spark=spark), 1):
+            add(samples, result)
+            if not quick and (number % 5 == 0 or number == len(jobs)):
+                save(KEPT, samples)
+        show(curves(figure, base, samples), judged(figure.name, reading, samples), console)
+    if docs is not None:
+        from benchmarks.papers.deployment.page import write_page  # Matplotlib takes a while to import
 
-            for path in write_page(docs, [found], command):
-                console.print(f"written: {path}", markup=False)
+        for path in write_page(docs, [figure.name for figure in chosen], samples):
+            console.print(f"written: {path}", markup=False)
 
 
-def _run(jobs: Sequence[Job], *, spark: bool) -> list[Result]:
-    if spark:
-        return run_on_spark(jobs, _session())
+def _run(jobs: Sequence[Job], *, spark: bool) -> Iterable[Result]:
+    if spark and jobs:
+        yield from run_on_spark(jobs, _session())
+        return
     with telling() as say:
-        return list(run_jobs(jobs, min(len(jobs), os.cpu_count() or 1), say))
+        yield from run_jobs(jobs, min(len(jobs), os.cpu_count() or 1), say)
 
 
 def _session() -> Any:
@@ -67,26 +114,23 @@ def _session() -> Any:
     return SparkSession.builder.appName("cepheus bench deployment").getOrCreate()
 
 
-def _show(found: Curves, console: Console) -> None:
+def show(found: Curves, judgements: Sequence[Judgement], console: Console) -> None:
+    """Print a figure and what the papers say of it."""
     plan = FIGURES[found.figure]
     table = Table(title=f"Figure {found.figure}: {plan.title}", title_justify="left", title_style="bold")
     table.add_column(plan.axis or "scenario", justify="right")
     for strategy in found.strategies:
         table.add_column(strategy.value, justify="right")
     for x in found.xs:
-        cells = [f"{found.traffic[s, x]}/s\n{found.delay_words(s, x)}" for s in found.strategies]
+        cells = [f"{found.traffic_words(s, x)}\n{found.delay_words(s, x)}" for s in found.strategies]
         table.add_row(f"{x:g}" if plan.axis else "default", *cells)
     console.print(table)
-    marks = {True: "[green]confirmed[/]", False: "[red]not confirmed[/]", None: "[yellow]not judged[/]"}
-    for words, confirmed, figures in verdicts(found):
-        mark = marks[confirmed]
-        console.print(f"  {mark}: {words} [dim]{figures}[/]")
-    speeds = ", ".join(f"{strategy.value} {speed:.0f}x" for strategy, speed in found.speed.items())
-    console.print(f"  [dim]faster than real time, per core: {speeds}[/]\n")
+    for each in judgements:
+        mark = f"[{COLOURS[each.verdict]}]{each.verdict.value}[/]"
+        console.print(f"  {mark}: {each.claim.sentence} [dim]{findings_in_words(each)}[/]")
+    console.print(f"  [dim]{found.seeds} seeds[/]\n")
 
 
-def _command(figures: Sequence[str], seeds: int, duration: str | None, *, quick: bool, exact: bool) -> str:
-    words = ["cepheus bench deployment", *(f"--figure {name}" for name in figures), f"--seeds {seeds}"]
-    words += [f"--duration '{duration}'"] if duration is not None else []
-    words += ["--exact"] if exact else []
-    return " ".join([*words, "--quick"] if quick else words)
+def judged(figure: str, reading: Reading, samples: Samples) -> list[Judgement]:
+    """What the papers say of a figure, judged."""
+    return [judge(claim, samples) for claim in reading.claims(figure)]

@@ -11,9 +11,12 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.papers.deployment.figures import FIGURES, FigurePlan
-from benchmarks.papers.deployment.statements import verdicts
-from benchmarks.papers.deployment.sweep import Curves, Estimate
+from benchmarks.papers.claims.judging import Interval
+from benchmarks.papers.claims.model import Samples
+from benchmarks.papers.claims.page import verdict_table
+from benchmarks.papers.deployment.command import Reading, judged
+from benchmarks.papers.deployment.figures import FIGURES, FULL, FigurePlan, base_of
+from benchmarks.papers.deployment.sweep import Curves, curves
 from cepheus.core.errors import OptionError
 from cepheus.runtime.network.protocol.strategy import Strategy
 
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 NAME = "network-experiments.md"
 _MARK = "<!-- figure: {} -->"
 _BEGIN = "<!-- figures -->"
-_JUDGED = {True: "confirmed", False: "**not confirmed**", None: "not judged"}
 _STYLE: dict[RcKeyType, object] = {
     "font.size": 12,  # to be read on a phone, too
     "svg.hashsalt": "cepheus",  # the same picture gives the same file
@@ -37,7 +39,7 @@ _COLOURS = {
 }
 
 
-def write_page(docs: Path, results: Sequence[Curves], command: str) -> list[Path]:
+def write_page(docs: Path, figures: Sequence[str], samples: Samples) -> list[Path]:
     """Put figures into the page, in place of earlier runs of the same; give the files written."""
     page = docs / NAME
     if not page.exists():
@@ -46,31 +48,48 @@ def write_page(docs: Path, results: Sequence[Curves], command: str) -> list[Path
     pieces = re.split(r"<!-- figure: (\w+) -->\n", body)[1:]
     sections = dict(zip(pieces[::2], pieces[1::2], strict=True))
     written = []
-    for curves in results:
-        picture = draw_figure(FIGURES[curves.figure], curves, docs / "images" / f"deployment-{curves.figure}.svg")
-        written.append(picture)
-        sections[curves.figure] = _section(curves, command)
+    for name in figures:
+        found = curves(FIGURES[name], FULL, samples)
+        if not found.traffic:  # nothing of it has been run
+            sections.pop(name, None)
+            continue
+        written.append(draw_figure(FIGURES[name], found, docs / "images" / f"deployment-{name}.svg"))
+        sections[name] = _section(found, samples)
     ordered = [f"{_MARK.format(name)}\n{sections[name].strip()}\n" for name in FIGURES if name in sections]
     page.write_text("\n".join([f"{head}{_BEGIN}\n", *ordered]), encoding="utf-8")
     return [page, *written]
 
 
-def _section(curves: Curves, command: str) -> str:
-    plan = FIGURES[curves.figure]
-    title = plan.title if curves.figure == "rules" else f"Figure {curves.figure}: {plan.title.lower()}"
-    names = [strategy.value for strategy in curves.strategies]
-    lines = [f"## {title}", "", f"![{plan.title}: delay and traffic](images/deployment-{curves.figure}.svg)", ""]
-    lines += [f"| {plan.axis or 'traffic, delay'} | {' | '.join(names)} |", f"|--:|{'--:|' * len(names)}"]
-    for x in curves.xs:
-        cells = [f"{curves.traffic[s, x]}/s, {curves.delay_words(s, x)}" for s in curves.strategies]
+def _section(found: Curves, samples: Samples) -> str:
+    plan = FIGURES[found.figure]
+    title = plan.title if found.figure == "rules" else f"Figure {found.figure}: {plan.title.lower()}"
+    lines = [f"## {title}", "", f"![{plan.title}: delay and traffic](images/deployment-{found.figure}.svg)", ""]
+    lines += [*_table(found), "", *verdict_table(judged(found.figure, Reading(), samples))]
+    command = f"cepheus bench deployment --figure {found.figure} --seeds {found.seeds}"
+    lines += ["", f"*Run with `{command}`.*"]
+    other = curves(plan, base_of(exponential=True), samples)
+    if other.traffic and found.figure != "rules":
+        lines += ["", "With exponential rates:", "", *_table(other), ""]
+        lines += verdict_table(judged(found.figure, Reading(exponential=True), samples))
+        lines += [
+            "",
+            f"*Run with `cepheus bench deployment --figure {found.figure} --exponential --seeds {other.seeds}`.*",
+        ]
+    return "\n".join(lines)
+
+
+def _table(found: Curves) -> list[str]:
+    """Traffic and delay of every strategy at every point."""
+    plan = FIGURES[found.figure]
+    names = [strategy.value for strategy in found.strategies]
+    lines = [f"| {plan.axis or 'traffic, delay'} | {' | '.join(names)} |", f"|--:|{'--:|' * len(names)}"]
+    for x in found.xs:
+        cells = [f"{found.traffic_words(s, x)}, {found.delay_words(s, x)}" for s in found.strategies]
         lines.append(f"| {f'{x:g}' if plan.axis else ''} | {' | '.join(cells)} |")
-    lines += ["", "| the paper says | ours | |", "|:--|:--|:--|"]
-    for words, confirmed, figures in verdicts(curves):
-        lines.append(f"| {words} | {_JUDGED[confirmed]} | {figures} |")
-    return "\n".join([*lines, "", f"*Run with `{command}`.*"])
+    return lines
 
 
-def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
+def draw_figure(plan: FigurePlan, found: Curves, path: Path) -> Path:
     """Draw a figure into an SVG file: traffic and delay over what is varied, with confidence intervals.
 
     A point is hollow if it stands for fewer runs than there are seeds, and missing if it stands for none.
@@ -78,9 +97,9 @@ def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
     with mpl.rc_context(_STYLE):
         drawing = Figure(figsize=(8.4, 3.9), layout="constrained")
         left, right = drawing.subplots(1, 2)
-        _panel(left, plan, curves, curves.delay, "delay (ms)")
-        _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
-        if len(curves.xs) > 1:
+        _panel(left, plan, found, found.delay, "delay (ms)")
+        _panel(right, plan, found, found.traffic, "traffic (messages/s)")
+        if len(found.xs) > 1:
             lines, names = right.get_legend_handles_labels()
             drawing.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False)
         drawing.suptitle(f"{plan.title}", fontsize=13)
@@ -90,34 +109,34 @@ def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
 
 
 def _panel(
-    axes: Axes, plan: FigurePlan, curves: Curves, values: dict[tuple[Strategy, float], Estimate], label: str
+    axes: Axes, plan: FigurePlan, shown: Curves, values: dict[tuple[Strategy, float], Interval], label: str
 ) -> None:
     axes.set_ylabel(label)
     axes.grid(visible=True, color="#e2e8f0")
     axes.set_axisbelow(True)
-    if len(curves.xs) == 1:
-        (x,) = curves.xs
-        found = [(strategy, values[strategy, x]) for strategy in curves.strategies if (strategy, x) in values]
+    if len(shown.xs) == 1:
+        (x,) = shown.xs
+        found = [(strategy, values[strategy, x]) for strategy in shown.strategies if (strategy, x) in values]
         axes.bar(
             [strategy.value for strategy, _ in found],
             [estimate.mean for _, estimate in found],
-            yerr=[estimate.margin for _, estimate in found],
+            yerr=[estimate.high - estimate.mean for _, estimate in found],
             color=[_COLOURS[strategy] for strategy, _ in found],
         )
         return
-    for strategy in curves.strategies:
-        found_at = {x: values[strategy, x] for x in curves.xs if (strategy, x) in values}
+    for strategy in shown.strategies:
+        found_at = {x: values[strategy, x] for x in shown.xs if (strategy, x) in values}
         axes.errorbar(
             list(found_at),
             [estimate.mean for estimate in found_at.values()],
-            yerr=[estimate.margin for estimate in found_at.values()],
+            yerr=[estimate.high - estimate.mean for estimate in found_at.values()],
             color=_COLOURS[strategy],
             label=strategy.value,
             marker="o",
             markersize=3,
             capsize=2,
         )
-        few = {x: at.mean for x, at in found_at.items() if at.runs < curves.traffic[strategy, x].runs}
+        few = {x: at.mean for x, at in found_at.items() if at.runs < shown.traffic[strategy, x].runs}
         colour = _COLOURS[strategy]
         axes.plot([*few], [*few.values()], "o", color=colour, markerfacecolor="white", markersize=5, zorder=3)
     axes.set_xlabel(plan.axis)

@@ -48,6 +48,8 @@ class Figure6Point:
     composites: int
     singly: Spread
     batch_microseconds: float
+    means: tuple[float, ...] = ()
+    """The mean of single events in each run."""
 
     @property
     def composites_per_event(self) -> float:
@@ -94,6 +96,7 @@ def _best(
         composites=runs[0][2],
         singly=best_spread([singly for singly, _, _ in runs]),
         batch_microseconds=1e6 * min(cpu for _, cpu, _ in runs) / scale.together,
+        means=tuple(singly.mean for singly, _, _ in runs),
     )
 
 

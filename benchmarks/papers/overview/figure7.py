@@ -57,6 +57,8 @@ class Figure7Point:
     composites: int
     singly: Spread
     batch_microseconds: float
+    means: tuple[float, ...] = ()
+    """The mean of single events in each run."""
 
 
 def figure7(repeat: int, say: Say, scale: Scale = FULL) -> list[Figure7Point]:
@@ -82,6 +84,7 @@ def figure7(repeat: int, say: Say, scale: Scale = FULL) -> list[Figure7Point]:
                             composites=runs[0][2],
                             singly=best_spread([singly for singly, _, _ in runs]),
                             batch_microseconds=1e6 * min(cpu for _, cpu, _ in runs) / scale.fed,
+                            means=tuple(singly.mean for singly, _, _ in runs),
                         )
                     )
             if len({point.composites for point in found}) > 1:

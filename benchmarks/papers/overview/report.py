@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
+from benchmarks.papers.overview.claims import samples_of
 from benchmarks.papers.overview.figure6 import Figure6Point
 from benchmarks.papers.overview.figure7 import Figure7Point
 from benchmarks.reports.pictures import COLOURS, axes_of
@@ -63,6 +64,7 @@ def figure6_section(points: Sequence[Figure6Point]) -> Section:
                 lambda: _draw_figure6(points),
             ),
         ),
+        samples=samples_of(points),
     )
 
 
@@ -108,6 +110,7 @@ def figure7_section(points: Sequence[Figure7Point]) -> Section:
                 lambda: _draw_figure7(points),
             ),
         ),
+        samples=samples_of(points),
     )
 
 

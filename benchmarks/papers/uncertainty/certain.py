@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 
 from benchmarks.measuring.timing import Say
-from benchmarks.papers.uncertainty.overhead import ENGINE, OPERATORS, Scale, rules, stream
+from benchmarks.papers.uncertainty.overhead import ENGINE, OPERATORS, rules, stream
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
@@ -22,6 +22,10 @@ from cepheus.engine.columns.engine import ColumnsEngine
 
 MOST = 0.03
 """How much more certain events may cost an engine that is ready for uncertain ones."""
+
+FULL = (100, 10_000)
+QUICK = (8, 600)
+"""Constants per type, and events."""
 
 _ROUND = 250
 _PART = 0.5
@@ -51,15 +55,16 @@ class PlainPoint:
         return self.single_ready / self.single_plain - 1.0
 
 
-def plainness(repeat: int, say: Say, scale: Scale) -> list[PlainPoint]:
+def plainness(repeat: int, say: Say, scale: tuple[int, int] = FULL) -> list[PlainPoint]:
     """Measure every workload."""
+    constants, count = scale
     points = []
     for operator in OPERATORS:
         say(f"{operator.name}, nothing uncertain, with and without a look at it")
-        subject = Subject.of(rules(operator, scale.constants))
-        events = stream(operator, scale.events // _FEWER_IN_BATCHES, _PART, 0.0)
+        subject = Subject.of(rules(operator, constants, threshold=True))
+        events = stream(operator, count // _FEWER_IN_BATCHES, _PART, 0.0)
         rounds = [events.slice(at, min(at + _ROUND, len(events))) for at in range(0, len(events), _ROUND)]
-        singles = events.slice(0, scale.events // _FEWER_SINGLY).to_events()
+        singles = events.slice(0, count // _FEWER_SINGLY).to_events()
         batch_best = [[_LONG] * len(rounds) for _ in range(2)]
         single_best = [[_LONG] * len(singles) for _ in range(2)]
         for run in range(_RUNS * repeat):

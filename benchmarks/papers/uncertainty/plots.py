@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from benchmarks.papers.claims.model import Samples
 from benchmarks.papers.uncertainty.accuracy import AccuracyCurve
 from benchmarks.papers.uncertainty.bayes import Figure12Point
-from benchmarks.papers.uncertainty.overhead import OverheadPoint
+from benchmarks.papers.uncertainty.overhead import Case, Cost, name_of
 from benchmarks.reports.pictures import COLOURS, axes_of, from_zero
 
 if TYPE_CHECKING:
@@ -16,43 +17,31 @@ if TYPE_CHECKING:
 _MIXTURES = ("#1d6fb8", "#e2711d", "#0f766e")
 
 
-def draw_costs(points: Sequence[OverheadPoint]) -> Figure:
-    """Draw figures 6 to 9: the cost of an event of a batch against the share of uncertain ones."""
-    return _by_operator(points, "CPU us per event", {"-": lambda point: point.batch_microseconds})
-
-
-def draw_singly(points: Sequence[OverheadPoint]) -> Figure:
-    """Draw figures 6 to 9 for single events: mean (solid) and 99th percentile (dashed)."""
-    return _by_operator(
-        points, "us: mean, p99 dashed", {"-": lambda point: point.singly.mean, "--": lambda point: point.singly.p99}
-    )
-
-
-def _by_operator(
-    points: Sequence[OverheadPoint], label: str, lines: Mapping[str, Callable[[OverheadPoint], float]]
-) -> Figure:
-    """Draw a panel for each kind of rules, with lines, told apart by their styles, for each mixture of types."""
+def draw_costs(costs: Sequence[Cost], samples: Samples) -> Figure:
+    """Draw figures 6 to 9: mean (solid) and 99th percentile (dashed) of single events against the share uncertain."""
     from matplotlib.figure import Figure
 
-    names = list(dict.fromkeys(point.operator for point in points))
+    printed = [workload for workload in dict.fromkeys(cost.workload for cost in costs) if not workload.threshold]
+    names = list(dict.fromkeys(workload.operator.name for workload in printed))
     figure = Figure(figsize=(9, 5.4), facecolor="white", layout="constrained")
     panels = figure.subplots(2, 3).ravel()
+    shares = {Case.PLAIN: 0, Case.HALF: 50, Case.ALL: 100}
     for panel, name in zip(panels, names, strict=False):
-        parts = dict.fromkeys(point.part for point in points if point.operator == name)
-        for part, colour in zip(parts, _MIXTURES, strict=False):
-            line = [point for point in points if (point.operator, point.part) == (name, part)]
-            shares = [100 * point.share for point in line]
-            for style, height in lines.items():
-                told = f"{part:.0%}" if style == "-" else None
-                panel.plot(shares, [height(p) for p in line], style, marker="o", markersize=3, color=colour, label=told)
+        own = [workload for workload in printed if workload.operator.name == name]
+        for workload, colour in zip(own, _MIXTURES, strict=False):
+            for style, measure in (("-", "mean"), ("--", "p99")):
+                runs = [samples[name_of(measure, workload, case.value)].values() for case in shares]
+                heights = [sum(each) / len(each) for each in runs]
+                told = f"{workload.part:.0%}" if style == "-" else None
+                panel.plot([*shares.values()], heights, style, marker="o", markersize=3, color=colour, label=told)
         panel.set_title(name)
         panel.set_ylim(bottom=0)
         panel.set_xlabel("uncertain events, %")
-        panel.set_ylabel(label)
+        panel.set_ylabel("us: mean, p99 dashed")
     for panel in panels[len(names) :]:
         panel.set_axis_off()
-    told = panels[len(names) - 1].get_legend_handles_labels()
-    panels[-1].legend(*told, frameon=False, loc="center", title="events of the first\ntype of the rules")
+    lines = panels[len(names) - 1].get_legend_handles_labels()
+    panels[-1].legend(*lines, frameon=False, loc="center", title="events of the first\ntype of the rules")
     return figure
 
 
@@ -84,7 +73,7 @@ def draw_networks(points: Sequence[Figure12Point]) -> Figure:
     times = {
         "one table edited, evaluation": ([point.evaluated.mean for point in points], "columns", "-"),
         "the edit included": ([point.edited.mean for point in points], "columns", "--"),
-        "all tables changed": ([point.renewed.mean for point in points], "polars", "-"),
+        "all tables drawn anew": ([point.renewed.mean for point in points], "polars", "-"),
     }
     if all(point.pyagrum is not None for point in points):
         times["pyAgrum"] = ([point.pyagrum.mean for point in points if point.pyagrum is not None], "automata", "-")

@@ -26,12 +26,14 @@ from cepheus.cli.doctor import doctor
 from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
 from cepheus.cli.import_rules import import_rules
+from cepheus.cli.lsp import lsp
 from cepheus.cli.node import node
 from cepheus.cli.publish import publish
 from cepheus.cli.run import run
 from cepheus.cli.simulate import simulate
 from cepheus.cli.status import status
 from cepheus.cli.subscribe import subscribe
+from cepheus.cli.warm_up import warm_up
 from cepheus.core.errors import CepheusError
 
 app = typer.Typer(
@@ -54,10 +56,12 @@ for command in (
     deploy,
     withdraw,
     status,
+    lsp,
 ):
     app.command()(command)
 app.command(cls=HandedOver, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 app.command()(doctor)
+app.command("warm-up")(warm_up)
 app.add_typer(bayes)
 app.add_typer(import_rules)
 

@@ -111,11 +111,12 @@ def _run_embedded(scenario: Scenario, stream: Stream, out: Path, console: Consol
 def _run_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, out: Path, console: Console) -> None:
     from cepheus.api import compile
     from cepheus.demo.on_spark import FILES, find_on_spark
-    from cepheus.demo.report import event_line
+    from cepheus.demo.report import clock
+    from cepheus.explain.reasons import event_line
 
     def tell(found: Sequence[Event]) -> None:
         for event in found[:_SHOWN]:
-            console.print(event_line(event))
+            console.print(event_line(event, clock))
         if len(found) > _SHOWN:
             console.print(f"[dim]         and {len(found) - _SHOWN} more in this micro-batch[/dim]")
 

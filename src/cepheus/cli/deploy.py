@@ -28,13 +28,14 @@ def deploy(
 ) -> None:
     """Deploy rules in a network: they are split over its processors.
 
-    They hold everywhere from one moment on; with many trees (MT, MT_PP) in each tree from a moment of its own.
+    They hold everywhere from one moment on, which is told. With many trees (MT, MT_PP) there is no such moment: the
+    node that is asked takes the rules up and tells the others; each tree begins when its root hears of them.
     """
     from cepheus.rules.check import check
 
     given = reach(to)
     found = read_all(rules)
-    if not found.rules and not found.interval_rules:
+    if not found.all_rules:
         raise RuleError.of("no-rules", "there is no rule to deploy", hint="a rule begins with 'define'")
     checked = check(found, closed=False)
     report(checked.warnings)
@@ -70,5 +71,8 @@ def _from(since: int | None) -> str:
     from cepheus.core.time import format_time
 
     if since is None:
-        return "with many trees, in each from the moment on at which its root hears of it"
+        return (
+            "this node has taken the change up and told its neighbours; each of the many trees follows when its root "
+            "hears of it, which may be after this answer"
+        )
     return "for all events" if since < 0 else f"for events from {format_time(since)} on"

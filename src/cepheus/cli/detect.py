@@ -48,8 +48,8 @@ def detect(
         typer.Option(
             "--events",
             metavar="[TYPE=]FILE",
-            help="A file of events: .jsonl, .csv, .parquet, .arrow or .events; with TYPE= all its events are of that "
-            "type, and it needs no type column. May be repeated.",
+            help="A file of events: .jsonl, .csv, .parquet, .arrow or .events, texts also as .gz; - is standard input, "
+            "JSON lines or CSV. With TYPE= all its events are of that type, and need no type column. May be repeated.",
         ),
     ] = None,
     out: Annotated[
@@ -124,7 +124,9 @@ def _compiled(paths: list[Path], facts: list[str] | None, unit: TimeUnit, *, str
     if not program.checked.rules.declarations:
         return program
     # rules that declare types say which events there are: one of a type that they do not even mention is a mistake
-    return replace(program, checked=replace(program.checked, inputs=Schema(inputs.values(), closed=True)))
+    return replace(
+        program, checked=replace(program.checked, inputs=Schema(inputs.values(), closed=True, others=inputs.others))
+    )
 
 
 def _inputs(events: list[str]) -> tuple[list[Path], dict[str, list[Path]]]:

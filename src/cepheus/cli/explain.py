@@ -34,6 +34,7 @@ def explain(
         Unit, typer.Option(help="The unit of integer times in events, and of bare numbers in ETALIS.")
     ] = Unit.US,
     facts: Facts = None,
+    threads: Annotated[bool, typer.Option("--threads", help="Also tell how the work is spread over threads.")] = False,
 ) -> None:
     """Explain rules as trees: what each waits for, what it chooses, what must not be there, what it makes.
 
@@ -46,6 +47,7 @@ def explain(
 
     from cepheus.explain import draw, rule_parts, tree
     from cepheus.explain.interval import interval_tree
+    from cepheus.explain.rows import row_tree
     from cepheus.rules.check import check
 
     checked = check(read_all(rules, facts, time_unit.value), closed=False)
@@ -53,12 +55,18 @@ def explain(
     parts = [rule_parts(rule) for rule in checked.rules.rules]
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
     trees = [*map(tree, parts), *map(interval_tree, checked.rules.interval_rules)]
+    trees += map(row_tree, checked.rules.row_rules)
     for index, each in enumerate(trees):
         if index:
             console.print()
         console.print(each)
+    if threads:
+        from cepheus.plan.split.memory import threads_told
+        from cepheus.rules.resolve import resolve
+
+        console.print(f"\n{threads_told(map(resolve, checked.rules.rules))}", markup=False)
     if svg is not None:
-        write_file(svg, draw(parts, checked.rules.interval_rules))
+        write_file(svg, draw(parts, checked.rules.interval_rules, checked.rules.row_rules))
         note(f"drawn to {svg}")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cepheus.cli.console import note, replace_file, report
-from cepheus.core.errors import CepheusError
+from cepheus.core.errors import CepheusError, UnsupportedError
 
 
 def fmt(
@@ -21,14 +21,20 @@ def fmt(
         bool, typer.Option("--diff", help="Change nothing; exit with 1 and show what would change.")
     ] = False,
 ) -> None:
-    """Rewrite rule files in their canonical layout; comments are kept."""
+    """Rewrite rule files in their canonical layout; comments are kept. Files of SQL are left to formatters of SQL."""
     from cepheus.language import etalis, tesla
-    from cepheus.runtime.embedded.rule_sources import ETALIS_EXTENSION, read_text
+    from cepheus.runtime.embedded.rule_sources import ETALIS_EXTENSION, SQL_EXTENSION, read_text
 
     failed = False
     for path in rules:
         try:
             before = read_text(path)
+            if path.suffix == SQL_EXTENSION:
+                raise UnsupportedError.of(
+                    "unsupported",
+                    f"'{path}' is SQL, which has no layout of its own here",
+                    hint="leave it out, or use a formatter of SQL that knows MATCH_RECOGNIZE",
+                )
             reformat = etalis.reformat if path.suffix == ETALIS_EXTENSION else tesla.reformat
             after = reformat(before, str(path))
             if before == after:

@@ -85,6 +85,11 @@ Uncertain = Annotated[
         help="The column, or number, of a parameter of an attribute's error: value.sd=value_sd. May be repeated.",
     ),
 ]
+TimeFormat = Annotated[
+    str | None,
+    typer.Option(metavar="FORMAT", help="How times are written as texts: '%d.%m.%Y %H:%M'.", show_default="ISO 8601"),
+]
+Sort = Annotated[bool, typer.Option("--sort", help="Sort all events by time first, however disordered they are.")]
 Lateness = Annotated[
     str | None,
     typer.Option(metavar="DURATION", help="How far events may be out of order, such as 10s.", show_default="0s"),
@@ -106,7 +111,8 @@ Limit = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option(metavar="N", help="Spread the work over so many threads.", show_default="1")
+    int | None,
+    typer.Option(metavar="N", help="Spread the work over so many threads.", show_default="as many as pay"),
 ]
 CalculusSettings = Annotated[
     list[str] | None,
@@ -149,6 +155,8 @@ def _keywords(
     provenance: Provenance = None,
     start: Start = None,
     probability: Probability = None,
+    time_format: TimeFormat = None,
+    sort: Sort = False,
     uncertain: Uncertain = None,
     lateness: Lateness = None,
     until: Until = None,
@@ -170,6 +178,8 @@ def _keywords(
         "provenance": None if provenance is None else provenance.value,
         "start": start,
         "probability": probability,
+        "time_format": time_format,
+        "sort": sort or None,
         "uncertain": _errors(uncertain or ()),
         "lateness": lateness,
         "until": until,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 120
 _BUSIEST = 5
+_MOST_PARTS = 20
 
 
 def simulate(
@@ -42,6 +43,9 @@ def simulate(
     console.print(_title(runs[0]), markup=False)
     console.print(_summary(runs))
     console.print(_links(runs[-1]))
+    parts = _parts(runs[-1])
+    if parts.row_count:
+        console.print(parts)
     if svg is not None:
         write_file(svg, _picture(runs[-1]))
         note(f"drawn: {svg}")
@@ -102,6 +106,27 @@ def _links(run: Run) -> Table:
     seconds = run.plan.scenario.duration / 1_000_000
     for (one, other), count in run.network.traffic.notifications.most_common(_BUSIEST):
         table.add_row(one, other, f"{count / seconds:.1f}")
+    return table
+
+
+def _parts(run: Run) -> Table:
+    """The partial rules of all processors in words: what each sends to its father in a tree."""
+    from rich.table import Table
+
+    found = [
+        (processor.name, tree.name, part)
+        for processor in run.network.processors.values()
+        for tree in processor.trees.by_name.values()
+        for part in tree.written_parts()
+    ]
+    more = len(found) - _MOST_PARTS
+    table = Table(title="Partial rules", title_justify="left", title_style="bold", caption_justify="left")
+    table.caption = f"and {more} more" if more > 0 else None
+    for column in ("processor", "root", "of rule", "sends", "what matches"):
+        table.add_column(column)
+    for processor, root, part in found[:_MOST_PARTS]:
+        sends = "when asked" if part.waits else "at once"
+        table.add_row(processor, root, part.name.partition("/")[0], sends, part.pattern)
     return table
 
 

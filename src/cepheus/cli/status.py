@@ -44,7 +44,7 @@ def status(
         print(json.dumps(found, indent=2))
     else:
         console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
-        for table in (_nodes(found), _trees(found), _links(found), _clients(found)):
+        for table in (_nodes(found), _trees(found), _parts(found), _links(found), _clients(found)):
             if table.row_count:
                 console.print(table)
         held_up_by = sorted({name for node in found for name in node["held_up_by"]})
@@ -79,19 +79,28 @@ def _nodes(found: list[Status]) -> Table:
 
 
 def _trees(found: list[Status]) -> Table:
-    table = _table("Trees", "node", "root", "father", "children", "rules", "partial rules", ">events remembered")
+    table = _table("Trees", "node", "root", "father", "children", "rules", ">partial rules", ">events remembered")
     for node in found:
         for tree in node["trees"]:
-            parts = [f"{part} (waits)" if part in tree["waiting"] else part for part in tree["partial_rules"]]
             table.add_row(
                 node["name"],
                 tree["root"],
                 tree["father"] or "-",
                 _list(tree["children"]),
                 _list(tree["rules"]),
-                _list(parts),
+                str(len(tree["partial_rules"])),
                 str(tree["remembered"]),
             )
+    return table
+
+
+def _parts(found: list[Status]) -> Table:
+    table = _table("Partial rules", "node", "root", "of rule", "sends", "what matches")
+    for node in found:
+        for tree in node["trees"]:
+            for part in tree["partial_rules"]:
+                sends = "when asked" if part["waits"] else "at once"
+                table.add_row(node["name"], tree["root"], part["name"].partition("/")[0], sends, part["pattern"])
     return table
 
 

@@ -10,10 +10,11 @@ dictionary-coded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import Any, TypeVar
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +24,12 @@ from numpy.typing import NDArray
 from cepheus.core.distribution import Distribution
 from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.errors import EventError
-from cepheus.core.event import Event, EventId
+from cepheus.core.event import AsEvent, Event, EventId
 from cepheus.core.lists import list_column, text_column
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_int, from_arrow, type_of
 
 T = TypeVar("T")
+Made = TypeVar("Made", bound=AsEvent)
 ColumnKey = tuple[str, ValueType]
 IntArray = NDArray[np.int64]
 Ids = Sequence[EventId] | IntArray
@@ -70,9 +72,44 @@ class EventBatch:
     starts: IntArray | None = None
     provenance: Provenance | None = None
     renamed: frozenset[str] = frozenset()
+    chunks: tuple[EventBatch, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.times)
+        return sum(map(len, self.chunks)) if self.chunks else len(self.times)
+
+    @classmethod
+    def in_chunks(cls, chunks: Sequence[EventBatch]) -> EventBatch:
+        """Return batches one after the other as one batch, without copying them.
+
+        Whoever can makes use of the ``chunks``; as soon as any other field is asked for, they are put together.
+
+        >>> first, second = EventBatch.from_events([Event("A", 1)]), EventBatch.from_events([Event("B", 2)])
+        >>> batch = EventBatch.in_chunks([first, second])
+        >>> len(batch), len(batch.chunks), batch.types, batch.times.tolist(), batch.chunks
+        (2, 2, ('A', 'B'), [1, 2], ())
+        """
+        chunks = [part for chunk in chunks for part in chunk.parts if len(part)]
+        if len(chunks) < 2:
+            return chunks[0] if chunks else cls.empty()
+        made = object.__new__(EventBatch)
+        object.__setattr__(made, "chunks", tuple(chunks))
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Put the chunks together: a field that is asked for and not there is that of a batch in chunks."""
+            if name not in _FIELDS or name == "chunks":
+                raise AttributeError(name)
+            joined = EventBatch.concat(self.chunks)
+            for field_name in _FIELDS:
+                object.__setattr__(self, field_name, getattr(joined, field_name))
+            return getattr(self, name)
+
+    @property
+    def parts(self) -> tuple[EventBatch, ...]:
+        """The chunks of a batch, or itself as the only one."""
+        return self.chunks or (self,)
 
     @classmethod
     def empty(cls) -> EventBatch:
@@ -165,9 +202,29 @@ class EventBatch:
             for i in range(len(self))
         ]
 
+    def to_objects(self, kind: type[Made]) -> list[Made]:
+        """The events of the type that a class of events describes, as its instances.
+
+        >>> from datetime import datetime
+        >>> from cepheus.typed import Event
+        >>> class Temp(Event):
+        ...     value: float
+        >>> EventBatch.from_events([Temp(value=51.5, time=datetime(2026, 1, 31)).__cepheus_event__()]).to_objects(Temp)
+        [Temp(time=datetime.datetime(2026, 1, 31, 0, 0, tzinfo=datetime.timezone.utc), value=51.5)]
+        """
+        described: Any = kind
+        name = described.__event_type__.name
+        rows = np.flatnonzero(self.codes == self.types.index(name)) if name in self.types else np.empty(0, np.int64)
+        return [described.__from_cepheus_event__(event) for event in self.take(rows).to_events()]
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """The events as flat dicts (see Event.to_dict)."""
         return [event.to_dict() for event in self.to_events()]
+
+    def _repr_html_(self) -> str:
+        from cepheus.core.display import events_table, page
+
+        return page(events_table(self, "event" if self.provenance is None else "composite event"))
 
     def slice(self, start: int, stop: int) -> EventBatch:
         """The events from row ``start`` up to, not including, row ``stop``, without copying columns."""
@@ -236,6 +293,7 @@ class EventBatch:
         )
 
 
+_FIELDS = tuple(each.name for each in fields(EventBatch))
 _FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
 
 
@@ -338,7 +396,7 @@ def _join_ids(batches: Sequence[EventBatch]) -> Ids | None:
         offset += len(batch)
     if all(isinstance(part, range | np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part, np.int64) for part in parts])
-    return list(chain.from_iterable(part.tolist() if isinstance(part, np.ndarray) else part for part in parts))
+    return _one_after_the_other([part.tolist() if isinstance(part, np.ndarray) else part for part in parts])
 
 
 def _join_errors(batches: Sequence[EventBatch]) -> dict[str, ErrorColumn]:
@@ -367,8 +425,39 @@ def _join_provenance(batches: Sequence[EventBatch]) -> Provenance | None:
     return Provenance(
         tuple(rules),
         np.concatenate([_recode(part.rules, part.rule_codes, rules) for part in parts]),
-        list(chain.from_iterable(part.made_of for part in parts)),
+        _one_after_the_other([part.made_of for part in parts]),
     )
+
+
+class _Joined(Sequence[T]):
+    """Sequences one after the other; what they work out only when asked for, they still do."""
+
+    def __init__(self, parts: Sequence[Sequence[T]]) -> None:
+        self._parts = parts
+        self._ends = list(accumulate(map(len, parts)))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        place = range(len(self))[at]
+        part = bisect_right(self._ends, place)
+        return self._parts[part][place - self._ends[part]]
+
+    def __iter__(self) -> Iterator[T]:
+        return chain.from_iterable(self._parts)
+
+
+def _one_after_the_other(parts: Sequence[Sequence[T]]) -> Sequence[T]:
+    """Put sequences together: in a list, unless some are worked out only when asked for."""
+    lists = all(isinstance(part, list | tuple | range) for part in parts)
+    return list(chain.from_iterable(parts)) if lists else _Joined(parts)
 
 
 def _join(parts: Sequence[IntArray | None]) -> IntArray | None:

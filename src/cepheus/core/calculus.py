@@ -11,6 +11,11 @@ from cepheus.core.errors import OptionError, did_you_mean
 NegationFormula = Literal["independent", "as-printed"]
 """How the probabilities of matches of a negated event combine: prod(1 - p), or 1 - prod(p) as the paper prints."""
 
+ChoiceReading = Literal["possible-worlds", "as-printed"]
+"""What the last (first) of uncertain events is: each one, as likely as none after (before) it fits, or the nearest
+whose own probability exceeds the least one of the rule, as the paper has it.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Calculus:
@@ -18,16 +23,21 @@ class Calculus:
 
     ``draws`` is how many times a situation without closed form is simulated, from ``seed``; the standard error is at
     most half of one over the square root of it. ``exact_members`` is how many members of uncertain membership an
-    aggregate weighs subset by subset. A member of probability up to ``ignore`` or from ``accept`` on is taken for
-    absent or present.
+    aggregate weighs subset by subset; beyond that an approximation that may be off by more than ``precision`` gives way
+    to simulation. A member of probability up to ``ignore`` or from ``accept`` on is taken for absent or present, and a
+    composite event of probability up to ``ignore`` is not made. With ``posterior``, the errors of what a composite
+    event carries are those of values that passed its rule.
     """
 
     draws: int = 10_000
     seed: int = 1
     exact_members: int = 10
-    ignore: float = 0.0
+    precision: float = 0.01
+    ignore: float = 1e-6
     accept: float = 1.0
     negation: NegationFormula = "independent"
+    choice: ChoiceReading = "possible-worlds"
+    posterior: bool = False
 
     def __post_init__(self) -> None:
         _require(self.draws >= 1, f"{self.draws} draws decide nothing", "draws at least 1")
@@ -41,6 +51,14 @@ class Calculus:
             self.negation in ("independent", "as-printed"),
             f"'{self.negation}' is not a reading of negations",
             "choose independent or as-printed",
+        )
+        _require(
+            self.choice in ("possible-worlds", "as-printed"),
+            f"'{self.choice}' is not a reading of choices",
+            "choose possible-worlds or as-printed",
+        )
+        _require(
+            0.0 < self.precision <= 1.0, f"a precision of {self.precision} says nothing", "give 0 < precision <= 1"
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from cepheus.core.errors import EventError
@@ -118,17 +118,6 @@ class Frozen:
         options = [f"{name}={_num(value)}" for name, value in self.options]
         return f"F({', '.join([self.name, *map(_num, self.arguments), *options])})"
 
-    @classmethod
-    def of(cls, frozen: Any) -> Frozen:
-        """Describe a frozen distribution of SciPy.
-
-        >>> from scipy import stats
-        >>> str(Frozen.of(stats.gamma(2, scale=0.5)))
-        'F(gamma, 2, scale=0.5)'
-        """
-        options = tuple((name, float(value)) for name, value in sorted(frozen.kwds.items()))
-        return cls(frozen.dist.name, tuple(map(float, frozen.args)), options)
-
     def scipy(self) -> Any:
         """The frozen distribution that this describes."""
         try:
@@ -147,7 +136,44 @@ class Frozen:
         return frozen
 
 
-Distribution = Normal | Uniform | Discrete | Mixture | Sum | Samples | Frozen
+@dataclass(frozen=True, slots=True, eq=False)
+class Custom:
+    """A distribution that is none of SciPy's by name: an object with the methods of one, which are what is asked.
+
+    Written as text it is a table: uniform pieces, by which no probability is off by more than 10^-6.
+    """
+
+    given: Any
+    table: Mixture = field(repr=False)
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def scipy(self) -> Any:
+        """The object itself."""
+        return self.given
+
+
+@dataclass(frozen=True, slots=True)
+class Biased:
+    """An error of which a part is common to all values of a source: those that are equal in the attributes ``per``.
+
+    ``B(N(0, 1), N(0, 4), sensor)``: readings of one sensor are all off by the same N(0, 4), each by an N(0, 1) more.
+    """
+
+    own: Distribution
+    bias: Distribution
+    per: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        nested = isinstance(self.own, Biased) or isinstance(self.bias, Biased)
+        _require(bool(self.per) and not nested, "a shared error has one bias, and names the attributes of its source")
+
+    def __str__(self) -> str:
+        return f"B({self.own}, {self.bias}, {', '.join(self.per)})"
+
+
+Distribution = Normal | Uniform | Discrete | Mixture | Sum | Samples | Frozen | Custom | Biased
 
 
 def as_distribution(given: object) -> Distribution:
@@ -160,8 +186,10 @@ def as_distribution(given: object) -> Distribution:
         return given
     if isinstance(given, str):
         return parse_distribution(given)
-    if hasattr(given, "dist") and hasattr(given, "kwds"):
-        return Frozen.of(given)
+    if hasattr(given, "cdf") or hasattr(given, "covariance_factor"):
+        from cepheus.core.scipy_objects import of_scipy  # it needs SciPy, which whoever made the object has
+
+        return of_scipy(given)
     if isinstance(given, Iterable):
         try:
             return Samples(tuple(float(value) for value in given))
@@ -241,6 +269,14 @@ class _Reader:
             return first, read()
 
         return self.several(pair)
+
+    def biased(self) -> Biased:
+        """Read two distributions and the names of attributes."""
+        own = self.distribution()
+        self._expect(",")
+        bias = self.distribution()
+        self._expect(",")
+        return Biased(own, bias, self.several(self._take))
 
     def frozen(self) -> Frozen:
         """Read the name of a distribution of SciPy and its parameters."""
@@ -326,6 +362,12 @@ NOTATIONS: dict[str, Notation] = {
             "name, parameter, .., option=value, ..",
             lambda r: r.frozen(),
             "a distribution of SciPy with a mean, by its name there",
+        ),
+        Notation(
+            "B",
+            "distribution, bias, attribute, ..",
+            lambda r: r.biased(),
+            "a distribution, and one that all values with the same attributes share",
         ),
     )
 }

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from cepheus.core.distribution import Distribution
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
@@ -61,6 +61,14 @@ class Event:
         if self.rule is not None or self.made_of:
             data["from"] = list(self.made_of)
         return data
+
+
+@runtime_checkable
+class AsEvent(Protocol):
+    """An object that knows itself as an event: an instance of a class of events."""
+
+    def __cepheus_event__(self) -> Event:
+        """The event."""
 
 
 def with_counted(made_of: tuple[EventId, ...], counted: Iterable[EventId]) -> tuple[EventId, ...]:
@@ -176,11 +184,16 @@ def composite_digest(rule_digest: int, words: Iterable[int]) -> int:
     """Mix the words of a composite event's parts into its 64-bit digest, one splitmix64 step per part."""
     digest = rule_digest
     for word in words:
-        digest = ((digest ^ word) + 0x9E3779B97F4A7C15) & _MASK
-        digest = ((digest ^ (digest >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        digest = ((digest ^ (digest >> 27)) * 0x94D049BB133111EB) & _MASK
-        digest ^= digest >> 31
+        digest = stir(digest, word)
     return digest & DIGEST_MASK
+
+
+def stir(digest: int, word: int) -> int:
+    """Stir a word into a hash of 64 bits (one step of splitmix64)."""
+    digest = ((digest ^ word) + 0x9E3779B97F4A7C15) & _MASK
+    digest = ((digest ^ (digest >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    digest = ((digest ^ (digest >> 27)) * 0x94D049BB133111EB) & _MASK
+    return digest ^ (digest >> 31)
 
 
 def id_word(event_id: EventId) -> int:

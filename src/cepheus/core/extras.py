@@ -10,8 +10,8 @@ _PACKAGES = {
     "grpc": ("grpcio", "network"),
     "networkx": ("networkx", "network"),
     "prometheus_client": ("prometheus-client", "network"),
+    "pygls": ("pygls", "editor"),
     "eql": ("eql", "import"),
-    "scipy": ("scipy", "uncertainty"),
     "sigma": ("pysigma", "import"),
 }
 

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Literal, TypedDict, TypeVar, Unpack, cast
+from typing import Final, Literal, TypedDict, TypeVar, Unpack, cast
 
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.error_columns import ErrorSources
 from cepheus.core.errors import OptionError, did_you_mean
-from cepheus.core.time import TimeUnit, parse_duration, parse_time
+from cepheus.core.time import MAX_TIME, TimeUnit, parse_duration, parse_time
 from cepheus.core.values import INT_MAX
 
-AUTO = "auto"
+AUTO: Final = "auto"
 """Asks for the fastest engine that can run all the rules."""
 
 DEFAULT_LIMIT = 10_000_000
@@ -26,6 +26,9 @@ DEFAULT_LIMIT = 10_000_000
 
 MOST_THREADS = 1024
 """More than any machine has a use for."""
+
+Threads = int | Literal["auto"]
+"""How many threads may work: so many, or as many as there are processors, where that pays."""
 
 Duration = int | str | timedelta
 """Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
@@ -68,11 +71,14 @@ class RunKeywords(TypedDict, total=False):
 
     ``engine`` is the name of an engine, by default the fastest that can run the rules. A rule that would make more than
     ``limit`` composite events from one event, or a rule over intervals in which more than that wait for a partner in
-    one place, is a LimitError. The work is spread over so many ``threads``; the answer is the same, in the same order.
-    ``calculus`` says how probabilities are worked out.
+    one place, is a LimitError. The work is spread over so many ``threads``, in this process as many as there are
+    processors (``"auto"``) where that pays; the answer is the same, in the same order. ``calculus`` says how
+    probabilities are worked out.
 
     ``lateness`` is how far events may be out of order. Integer times, and integers in attributes of type timestamp,
-    are in ``time_unit``, microseconds if none is given. Times that make no sense in their unit give a CepheusWarning
+    are in ``time_unit``, microseconds if none is given. Times of events that are texts are ISO 8601, or as
+    ``time_format`` says (``%d.%m.%Y %H:%M``). With ``sort`` all events wait for the end of the input and are put into
+    the order of time, however disordered they come. Times that make no sense in their unit give a CepheusWarning
     or, if ``strict``, an OptionError.
 
     A finite input ends with its last event; with ``until`` timers go on to a time (an integer is in ``time_unit``), or
@@ -91,7 +97,7 @@ class RunKeywords(TypedDict, total=False):
 
     engine: str | None
     limit: int | None
-    threads: int | None
+    threads: Threads | None
     calculus: Calculus | None
     lateness: Duration | None
     until: int | str | datetime | None
@@ -102,6 +108,8 @@ class RunKeywords(TypedDict, total=False):
     sequence: str | None
     start: str | None
     probability: str | None
+    time_format: str | None
+    sort: bool | None
     uncertain: ErrorSources | None
     on_bad_event: Literal["stop", "skip"] | None
     strict: bool | None
@@ -164,12 +172,14 @@ class RunOptions:
 
     engine: str = AUTO
     limit: int = DEFAULT_LIMIT
-    threads: int = 1
+    threads: Threads = 1
     calculus: Calculus = DEFAULT_CALCULUS
     lateness: int | None = None
     until: Until = None
     time_unit: TimeUnit | None = None
     columns: ColumnNames = field(default_factory=ColumnNames)
+    time_format: str | None = None
+    sort: bool = False
     uncertain: ErrorSources = field(default_factory=dict)
     on_bad_event: OnBadEvent = OnBadEvent.STOP
     strict: bool = False
@@ -178,7 +188,8 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         require_whole(self.limit, "number of composite events", INT_MAX, "limit")
-        require_whole(self.threads, "number of threads", MOST_THREADS, "threads")
+        if self.threads != AUTO:
+            require_whole(self.threads, "number of threads", MOST_THREADS, "threads")
         if not isinstance(self.engine, str) or not self.engine:
             raise OptionError.of("engine", f"{self.engine!r} is not the name of an engine")
         if not isinstance(self.calculus, Calculus):
@@ -188,8 +199,11 @@ class RunOptions:
         if not isinstance(self.uncertain, Mapping):
             hint = 'write uncertain={"value": Normal(sd="value_sd")}'
             raise OptionError.of("uncertain", "uncertain names the columns of errors by attribute", hint=hint)
-        if not isinstance(self.strict, bool):
-            raise OptionError.of("option", f"strict is true or false, not {self.strict!r}")
+        for name, value in (("strict", self.strict), ("sort", self.sort)):
+            if not isinstance(value, bool):
+                raise OptionError.of("option", f"{name} is true or false, not {value!r}")
+        if self.time_format is not None:
+            require_time_format(self.time_format)
 
     @classmethod
     def of(cls, **keywords: Unpack[RunKeywords]) -> RunOptions:
@@ -213,6 +227,11 @@ class RunOptions:
             depth = "parts" if isinstance(given["provenance"], bool) else given["provenance"]
             given["provenance"] = chosen("provenance", depth, ProvenanceDepth)
         return cls(**given, columns=ColumnNames(**columns))  # type: ignore[arg-type]  # each is checked as it is made
+
+    @property
+    def waits(self) -> int:
+        """How long events wait for stragglers: for the lateness, or for all of them where they are sorted."""
+        return MAX_TIME if self.sort else self.lateness or 0
 
     @property
     def unit(self) -> TimeUnit:
@@ -277,6 +296,21 @@ def until_of(until: object, unit: TimeUnit = TimeUnit.US) -> int | Literal["end"
         pass
     hint = "write '2026-01-31T10:00:00Z', a number in the time unit, or 'end'"
     raise OptionError.of("until", f"{until!r} is not a time", hint=hint)
+
+
+def require_time_format(written: object) -> None:
+    """Refuse what is no way to write a time.
+
+    >>> require_time_format("%d.%m.%Y %H:%M")
+    """
+    example = datetime(2026, 1, 31, 10, 5, 7)
+    try:
+        if isinstance(written, str) and "%" in written and datetime.strptime(example.strftime(written), written):
+            return
+    except ValueError:
+        pass
+    hint = "write it as in '%d.%m.%Y %H:%M:%S': day, month, year, hour, minute, second"
+    raise OptionError.of("time-format", f"{written!r} is no way to write times", hint=hint)
 
 
 def require_whole(value: object, what: str, most: int, code: str = "option") -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from cepheus.core.distribution import Distribution
 from cepheus.core.source import Span
@@ -93,18 +93,33 @@ class EventType:
 class Schema(Mapping[str, EventType]):
     """The event types known in some place, by name.
 
-    A closed schema is complete: an event of any other type is a mistake. An open one says nothing of other types.
+    A closed schema is complete: an event of any other type is a mistake. An open one says nothing of other types,
+    unless it has what is expected of all ``others``: then it has every type, though it lists only those it knows.
+
+    >>> schema = Schema([EventType("Smoke")], others=EventType("events", (Attribute("area", None, optional=True),)))
+    >>> len(schema), "Rain" in schema, str(schema["Rain"])
+    (1, True, 'Rain(area)')
     """
 
-    def __init__(self, types: Iterable[EventType] = (), *, closed: bool = False) -> None:
+    def __init__(
+        self, types: Iterable[EventType] = (), *, closed: bool = False, others: EventType | None = None
+    ) -> None:
         self._types = {event_type.name: event_type for event_type in types}
         self.closed = closed
+        self.others = others
 
     def __getitem__(self, name: str) -> EventType:
+        if self.others is not None and name not in self._types:
+            return replace(self.others, name=name)
         return self._types[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._types  # asked of every event that is fed
+        return name in self._types or self.others is not None  # asked of every event that is fed
+
+    def mapped(self, change: Callable[[EventType], EventType]) -> Schema:
+        """The schema with every type changed, what is expected of others included."""
+        others = None if self.others is None else change(self.others)
+        return Schema(map(change, self._types.values()), closed=self.closed, others=others)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._types)

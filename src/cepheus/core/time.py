@@ -148,8 +148,8 @@ def format_time(microseconds: int) -> str:
 EARLY = 60 * DAY
 """The beginning of 1970: seconds and milliseconds since then lie here, taken for microseconds, until the year 2130."""
 
-FIRST, LAST = -30_610_224_000 * SECOND, 32_503_680_000 * SECOND
-"""The years 1000 and 3000: no events are looked for before and after."""
+FIRST, LAST = -30_610_224_000 * SECOND, 7_258_118_400 * SECOND
+"""The years 1000 and 2200: no events are looked for before and after."""
 
 _YEAR = 365.2425 * DAY
 _PACKAGE = str(Path(__file__).parents[1])

@@ -18,12 +18,13 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from cepheus.core.display import shown
 from cepheus.core.event import Event, EventId
 from cepheus.core.time import DAY, HOUR, MINUTE, SECOND
 from cepheus.core.values import Value, as_float
 from cepheus.demo.scenario import Incident, Lane, Scenario, Stream
-from cepheus.explain.rule_parts import Role, RuleParts
-from cepheus.language.tesla.print import scope_text
+from cepheus.explain.reasons import reasons, reasons_tree
+from cepheus.explain.rule_parts import RuleParts
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do
@@ -64,9 +65,7 @@ def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
 
 def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> Tree:
     """Show what a composite event was made of, down to the primitive events, and what else had to hold."""
-    root = Tree(event_line(event), guide_style="dim")
-    _add_reasons(root, event, known, rules)
-    return root
+    return reasons_tree(reasons(event, known, rules), clock)
 
 
 def first_of_each(found: Sequence[Event]) -> list[Event]:
@@ -93,40 +92,10 @@ def clock(time: int) -> str:
     return f"{datetime.fromtimestamp(time // SECOND, UTC):%H:%M:%S}"
 
 
-def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> None:
-    for part_id in event.made_of:
-        part = known[part_id]
-        _add_reasons(branch.add(event_line(part)), part, known, rules)
-    for condition in rules[event.rule].conditions if event.rule is not None else ():
-        assert condition.scope is not None
-        constraints = " and ".join((*condition.content, *(link.text for link in condition.links)))
-        where = f"{condition.type}({constraints}) {scope_text(condition.scope)}"
-        if condition.role is Role.NEGATED:
-            branch.add(Text(f"and no {where}", "dim"))
-        elif condition.role is Role.COLLECTED:
-            branch.add(Text(f"and {condition.policy} {where}", "dim"))
-        else:
-            held = f", and {condition.condition}" if condition.condition else ""
-            named = f"{condition.name} = " if condition.name.startswith("$") else ""
-            branch.add(Text(f"and {named}{condition.policy} over {where}{held}", "dim"))
-
-
-def event_line(event: Event) -> Text:
-    """An event in one line: when, what, with which values, and by which rule."""
-    values = "  ".join(f"{name}={_value(value)}" for name, value in event.attributes.items())
-    kind = (event.type, "bold cyan" if event.rule is not None else "cyan")
-    by = (f"   by rule {event.rule}", "dim") if event.rule is not None else ""
-    return Text.assemble((f"{clock(event.time)} ", "dim"), kind, f"  {values}", by)
-
-
 def _in_order(places: set[Value | None]) -> list[str]:
     """Sort places, as texts: numbers by size, names by alphabet."""
     numbers = sorted(place for place in places if isinstance(place, int | float))
-    return [*map(_value, numbers), *sorted(place for place in places if isinstance(place, str))]
-
-
-def _value(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return [*map(shown, numbers), *sorted(place for place in places if isinstance(place, str))]
 
 
 def _during(incident: Incident, event: Event) -> bool:

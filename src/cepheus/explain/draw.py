@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from cepheus.core.time import format_duration
 from cepheus.explain.automaton import automaton
 from cepheus.explain.interval import goal_graph
+from cepheus.explain.rows import row_automaton
 from cepheus.explain.rule_parts import Part, Role, RuleParts
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, document, feet, levels, spread, text_width
 from cepheus.rules.expressions import Between, Within
 from cepheus.rules.interval.model import IntervalRule
+from cepheus.rules.rows.model import RowRule
 
 _MARGIN = 24
 _GAP = 18
@@ -23,13 +25,15 @@ _TOP = 50  # below the title
 _WIDTH = 1240  # drawings that fit stand side by side
 
 
-def draw(rules: Sequence[RuleParts], intervals: Sequence[IntervalRule] = ()) -> str:
+def draw(rules: Sequence[RuleParts], intervals: Sequence[IntervalRule] = (), queries: Sequence[RowRule] = ()) -> str:
     """Draw rules one below the other and give the text of the SVG file.
 
     The first drawing of a rule is its automaton (how matches grow as events arrive), the second its columns (what is
-    kept until the terminator arrives or the moment comes). Interval rules share goals and are drawn together.
+    kept until the terminator arrives or the moment comes). Interval rules share goals and are drawn together. Of a
+    query over rows the automaton is drawn.
     """
     pictures = [_rule(rule) for rule in rules] + ([goal_graph(intervals)] if intervals else [])
+    pictures += [row_automaton(query) for query in queries]
     width = max((picture.width for picture in pictures), default=0) + 2 * _MARGIN
     page = Canvas()
     y = float(_MARGIN)
@@ -42,7 +46,7 @@ def draw(rules: Sequence[RuleParts], intervals: Sequence[IntervalRule] = ()) -> 
         y += picture.height + _GAP
     page.box((0.5, 0.5, width, y + _MARGIN - _GAP), "page", 10)
     page.place(body, 0, 0)
-    names = [*(rule.name for rule in rules), *(str(rule.name) for rule in intervals)]
+    names = [*(rule.name for rule in rules), *(str(rule.name) for rule in intervals), *(str(q.name) for q in queries)]
     return document(page, f"Rules {', '.join(names)}" if names else "No rules")
 
 
@@ -151,6 +155,8 @@ def _label(part: Part) -> list[tuple[str, str]]:
 
 def _window(part: Part) -> str:
     match part.scope:
+        case Within(since_start=True):
+            return "since the start"
         case Within(duration=duration):
             exactly = "exactly " if part.role is Role.TERMINATOR else ""  # it sets the moment
             return f"{exactly}{format_duration(duration)}"

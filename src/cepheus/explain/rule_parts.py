@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
-from cepheus.core.time import format_duration
+from cepheus.core.time import MAX_TIME, format_duration
 from cepheus.language.tesla.print import bounds_text, format_condition, format_expression
 from cepheus.rules.expressions import (
     Aggregate,
@@ -180,6 +180,8 @@ class RuleParts:
         name = self.terminator.name
         if not self.reach:
             return f"looks at {'the moment' if self.is_timed else name} alone"
+        if self.reach >= MAX_TIME:
+            return f"looks back to the start from each {'moment' if self.is_timed else name}"
         return f"looks back at most {format_duration(self.reach)} from each {'moment' if self.is_timed else name}"
 
     @property

@@ -108,6 +108,8 @@ def _takes_several(policy: str) -> bool:
 
 def _when(scope: Scope) -> str:
     match scope:
+        case Within(reference=reference, since_start=True):
+            return f"since the start, before {reference}"
         case Within(duration=duration, reference=reference):
             return f"in the {format_duration(duration)} before {reference}"
         case Between(first=first, second=second):

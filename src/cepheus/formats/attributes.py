@@ -316,7 +316,7 @@ class ArgumentNames:
 
     def reading(self) -> Schema:
         """The schema with the names that the data has, and the types that rules declare."""
-        return Schema(map(self._named, self._schema.values()), closed=self._schema.closed)
+        return self._schema.mapped(self._named)
 
     def _named(self, event_type: EventType) -> EventType:
         names = self._found.get(event_type.name)

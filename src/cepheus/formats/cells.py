@@ -203,7 +203,8 @@ def parse_moment(text: str) -> int:
         raise EventError.of(
             "time",
             f"{shown(text)} is not a time",
-            hint="write an integer in the time unit or an ISO 8601 time such as 2026-11-15T08:30:00Z",
+            hint="write an integer in the time unit or an ISO 8601 time such as 2026-11-15T08:30:00Z; "
+            "for times written otherwise there is time_format",
         ) from None
 
 

@@ -75,7 +75,7 @@ def _as_named(batch: EventBatch, schema: Schema) -> Schema:
 
     if not any(event_type.columns for event_type in schema.values()):
         return schema
-    return Schema(map(as_named, schema.values()), closed=schema.closed)
+    return schema.mapped(as_named)
 
 
 def _foreign(batch: EventBatch, schema: Schema, bad: BadEvents) -> NDArray[np.bool_] | None:

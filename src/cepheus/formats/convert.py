@@ -96,7 +96,7 @@ def to_arrow(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> pa.Table:
     >>> to_arrow(from_dicts([{"type": "Temp", "time": 10, "value": 24.5}])).to_pylist()
     [{'type': 'Temp', 'time': 10, 'value': 24.5}]
     """
-    return in_unit(to_table(batch), unit, is_whole(batch.times, unit))
+    return in_unit(to_table(batch), unit, all(is_whole(part.times, unit) for part in batch.parts))
 
 
 def to_pandas(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> pd.DataFrame:

@@ -74,9 +74,9 @@ def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventErro
             hint=f"if events may lack it, declare it so, with a question mark: event {event_type}(x: int?).",
         )
     others = [other for other in names if other not in RESERVED and other != name]
-    return EventError.of(
-        "attribute", f"{event_type} has no value for its attribute '{name}'", hint=did_you_mean(name, others)
-    )
+    lacking = f"if events may lack it, declare it with a question mark: {name}: double?; or skip those that do"
+    hint = did_you_mean(name, others) or lacking
+    return EventError.of("attribute", f"{event_type} has no value for its attribute '{name}'", hint=hint)
 
 
 def of_field(error: EventError, name: str) -> EventError:

@@ -36,6 +36,7 @@ from cepheus.formats.event_fields import (
 )
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.formats.rows import Numbers, Rows, pick
+from cepheus.formats.written_times import read_by_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class IntakeOptions:
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
     leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
     ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
-    ``check`` is told the first times that are mere numbers.
+    ``check`` is told the first times that are mere numbers. ``time_format`` is how times are written as texts, by
+    default as ISO 8601.
     """
 
     schema: Schema = field(default_factory=Schema)
@@ -78,6 +80,7 @@ class IntakeOptions:
     uncertain: ErrorSources = field(default_factory=dict)
     intervals: bool = False
     check: TimeCheck | None = None
+    time_format: str | None = None
 
 
 _FILE_OF_ONE_TYPE = "give the type of all its events together with the file"
@@ -244,6 +247,8 @@ class Intake:
     def _field(self, column: Column, name: str, kind: ValueType, faults: Faults) -> pa.Array:
         """Read a column of fields that are events' own, null where there is none or a bad one."""
         found: Faults = {}
+        if kind is ValueType.TIMESTAMP and self._options.time_format is not None:
+            column = read_by_format(column, self._options.time_format, found)
         coerced = coerce(column, kind, self._options.unit, found)
         for row, error in found.items():
             faults.setdefault(row, of_field(error, name))

@@ -97,7 +97,8 @@ def check_columns(names: Sequence[str], place: Place | None, needed: Sequence[st
         raise EventError.of("column", f"there are two columns '{twice}'", place=place)
     for wanted in needed:
         if wanted not in names:
-            hint = did_you_mean(wanted, names) or f"events have a column '{wanted}'"
+            there = ", ".join(map(repr, names[:8])) or "none"
+            hint = did_you_mean(wanted, names) or f"name the one that is it, as in {wanted}='..'; there are {there}"
             raise EventError.of("column", f"there is no column '{wanted}'", place=place, hint=hint)
 
 

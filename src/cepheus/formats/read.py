@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, assert_never
+from typing import BinaryIO, assert_never, cast
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError, Place, did_you_mean, similar_file
@@ -35,15 +40,25 @@ class Format(Enum):
     NOTATION = ".events"
 
 
-def format_of(path: str | Path) -> Format:
-    """The format that a file's extension names.
+COMPRESSED = ".gz"
+"""How the names of compressed files of text end, behind the extension of their format."""
 
-    >>> format_of("temps.jsonl")
-    <Format.JSON_LINES: '.jsonl'>
+STANDARD_INPUT = "-"
+"""Stands for what comes from standard input: JSON lines or CSV, compressed or not."""
+
+
+def format_of(path: str | Path) -> Format:
+    """The format that a file's extension names, for standard input what its beginning looks like.
+
+    >>> format_of("temps.jsonl"), format_of("temps.csv.gz")
+    (<Format.JSON_LINES: '.jsonl'>, <Format.CSV: '.csv'>)
     """
-    extension = Path(path).suffix.lower()
+    if str(path) == STANDARD_INPUT:
+        return Format.JSON_LINES if standard_input().peek(1).lstrip()[:1] in (b"{", b"") else Format.CSV
+    compressed = Path(path).suffix.lower() == COMPRESSED
+    extension = Path(Path(path).stem if compressed else path).suffix.lower()
     for known in Format:
-        if extension == known.value:
+        if extension == known.value and not (compressed and known in (Format.PARQUET, Format.ARROW)):
             return known
     names = [known.value for known in Format]
     raise OptionError.of(
@@ -108,12 +123,28 @@ class EventFile:
         return EventBatch.concat([chunk.batch for chunk in self])
 
     def _text(self) -> Iterator[Chunk]:
+        if str(self.path) == STANDARD_INPUT:
+            yield from self._text_chunks(standard_input())
+            return
         size = max(self.path.stat().st_size, 1)
         with open_readable(self.path) as file:
-            for chunk in self._text_chunks(file):
+            plain = gzip.GzipFile(fileobj=file) if self.path.suffix.lower() == COMPRESSED else file
+            for chunk in self._unpacked(plain):
                 self.done = min(file.tell() / size, 1.0)
                 yield chunk
         self.done = 1.0
+
+    def _unpacked(self, file: BinaryIO | gzip.GzipFile) -> Iterator[Chunk]:
+        """The chunks of a file that may turn out to be damaged on the way."""
+        try:
+            yield from self._text_chunks(cast("BinaryIO", file))
+        except (EOFError, OSError, zlib.error) as error:
+            if not isinstance(file, gzip.GzipFile):
+                raise
+            place = Place(str(self.path))
+            raise EventError.of(
+                "format", f"the file is not compressed with gzip, or cut off: {error}", place=place
+            ) from None
 
     def _text_chunks(self, file: BinaryIO) -> Iterator[Chunk]:
         name, rows, limit = str(self.path), self._chunk_rows, self._max_line
@@ -193,6 +224,16 @@ def read_files(files: Iterable[EventFile]) -> Iterator[Chunk]:
         yield from file
 
 
+@cache
+def standard_input() -> io.BufferedReader:
+    """Standard input, unpacked if it is compressed."""
+    plain = sys.stdin.buffer
+    reader = plain if isinstance(plain, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", plain))
+    if reader.peek(2)[:2] == _GZIP:
+        return io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=reader)))
+    return reader
+
+
 def open_readable(path: Path) -> BinaryIO:
     """Open a file of text; refuse one that is plainly something else."""
     try:
@@ -203,7 +244,7 @@ def open_readable(path: Path) -> BinaryIO:
         start = file.read(8)
         file.seek(0)
         for magic, kind in _MAGIC.items():
-            if start.startswith(magic):
+            if start.startswith(magic) and (magic != _GZIP or path.suffix.lower() != COMPRESSED):
                 raise EventError.of(
                     "format",
                     f"the file is {kind}, not what its extension says",
@@ -218,6 +259,8 @@ def open_readable(path: Path) -> BinaryIO:
 
 def check_readable(path: Path) -> None:
     """Make sure that there is a file that can be opened."""
+    if str(path) == STANDARD_INPUT:
+        return
     if path.is_dir():
         raise OptionError.of("file", f"'{path}' is a folder, not a file of events")
     try:
@@ -227,10 +270,11 @@ def check_readable(path: Path) -> None:
         raise _unreadable(path, error) from None
 
 
+_GZIP = b"\x1f\x8b"
 _MAGIC = {
     b"PAR1": "a Parquet file",
     b"ARROW1": "an Arrow file",
-    b"\x1f\x8b": "compressed with gzip",
+    _GZIP: "compressed with gzip",
     b"\x28\xb5\x2f\xfd": "compressed with zstd",
     b"PK\x03\x04": "a zip archive",
     b"\xff\xfe": "text in UTF-16",

@@ -98,8 +98,13 @@ def to_table(batch: EventBatch) -> pa.Table:
     """Return a batch as a table with its times as timestamps.
 
     The columns are type, time, the attributes (null where an event has none; a struct of value and error where any
-    is uncertain), then id, sequence, probability and ``from`` (a list of texts) where the batch has them.
+    is uncertain), then id, sequence, probability and ``from`` (a list of texts) where the batch has them. What is in
+    chunks stays so.
     """
+    if batch.chunks:
+        tables = [to_table(chunk) for chunk in batch.chunks]
+        if all(table.schema == tables[0].schema for table in tables):
+            return pa.concat_tables(tables)
     columns: dict[str, pa.Array] = {
         "type": pa.array(batch.types, pa.string()).take(pa.array(batch.codes, pa.int32())),
         "time": pa.array(batch.times, pa.int64()).view(pa.timestamp("us")).cast(_MOMENT),

@@ -22,7 +22,7 @@ from cepheus.core.values import ValueType
 from cepheus.formats.arrays import int_array
 from cepheus.formats.intervals import attributes_in, is_positional, positional, with_intervals
 from cepheus.formats.notation import format_notation_line
-from cepheus.formats.read import Format, format_of
+from cepheus.formats.read import COMPRESSED, STANDARD_INPUT, Format, format_of
 from cepheus.formats.records import Record
 from cepheus.formats.table import (
     cast_table,
@@ -62,6 +62,9 @@ class EventWriter:
     ) -> None:
         self.path = Path(path)
         self._intervals = intervals
+        if self.path.suffix.lower() == COMPRESSED or str(path) == STANDARD_INPUT:
+            hint = "write a file with the extension of its format, and compress it then"
+            raise OptionError.of("format", f"'{path}' is no file of events that can be written", hint=hint)
         self.format = format_of(path)
         self._unit = unit
         self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")

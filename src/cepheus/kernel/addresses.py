@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from cepheus.kernel.memory import address, words_in
-from cepheus.kernel.tables import Declared, Fields, Words
+from cepheus.kernel.tables import Fields, Words
 
 F = TypeVar("F", bound=Fields)
 
@@ -22,9 +23,8 @@ class Addresses(Generic[F]):
     def __init__(self, places: type[F]) -> None:
         self.words = np.array(places.row(), np.int64)
         self.address = address(self.words, places, label=places.__name__)
-        self._places = places
         self._cells = words_in(self.words)
-        self._sizes = {at: size for at in places for size in places if _tells_size(size.declared, at.declared)}
+        self._pointers = _pointers_of(places)
 
     def __getitem__(self, at: F) -> int:
         cell: int = self._cells[at]
@@ -35,18 +35,19 @@ class Addresses(Generic[F]):
 
     def point(self, at: F, array: Words) -> None:
         """Point at an array, and note its size where there is a place for that: in rows if it is of a table."""
-        declared = at.declared
-        tables = declared.points_at
-        assert tables is not None, f"{at.name} is no place for an address"
-        self._cells[at] = address(array, *tables, mixed=declared.mixed, label=at)
-        size = self._sizes.get(at)
-        if size is not None:
-            self._cells[size] = array.size if declared.mixed else array.size // tables[0].row_words()
+        pointer = self._pointers.get(at.name.lower())
+        assert pointer is not None, f"{at.name} is no place for an address"
+        self._point(pointer, array)
+
+    def _point(self, pointer: _Pointer, array: Words) -> None:
+        self._cells[pointer.at] = address(array, *pointer.tables, mixed=pointer.mixed, label=pointer.at)
+        if pointer.size is not None:
+            self._cells[pointer.size] = array.size // pointer.row_words
 
     def point_all(self, **arrays: Words) -> None:
         """Point at arrays, each named like its place."""
         for name, array in arrays.items():
-            self.point(self._places[name.upper()], array)
+            self._point(self._pointers[name], array)
 
 
 def arrays_of(owner: Any) -> dict[str, Words]:
@@ -54,5 +55,25 @@ def arrays_of(owner: Any) -> dict[str, Words]:
     return {each.name: getattr(owner, each.name) for each in fields(owner)}
 
 
-def _tells_size(size: Declared, pointer: Declared) -> bool:
-    return size.sizes is pointer
+class _Pointer(NamedTuple):
+    """A place for the address of an array: what lies there, and the place of its size, counted in so many words."""
+
+    at: Fields
+    tables: tuple[type[Fields], ...]
+    mixed: bool
+    size: Fields | None
+    row_words: int
+
+
+@cache
+def _pointers_of(places: type[Fields]) -> dict[str, _Pointer]:
+    """The places for addresses of a table, by their names in small letters."""
+    declared = {at: at.declared for at in places}
+    sizes = {id(told.sizes): at for at, told in declared.items() if told.sizes is not None}
+    return {
+        at.name.lower(): _Pointer(
+            at, told.points_at, told.mixed, sizes.get(id(told)), 1 if told.mixed else told.points_at[0].row_words()
+        )
+        for at, told in declared.items()
+        if told.points_at is not None
+    }

@@ -24,10 +24,12 @@ from cepheus.kernel.lanes import (
 from cepheus.kernel.machine import all_hold, compute
 from cepheus.kernel.memory import At, fixed, fixed_float, number, peek, poke, put, put_number, word
 from cepheus.kernel.program import Floats, FunctionCode, StepField, StepFlag, ValueKind, Words
-from cepheus.kernel.state import LaneState
+from cepheus.kernel.sketch import REGISTERS, estimate, float_word, note_word
+from cepheus.kernel.state import TOO_MANY, LaneState
 from cepheus.kernel.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
 
 _SUM_BYTES = 8 * LIMBS
+_STEP_BYTES = StepField.row_bytes()
 _PARTIALS = 64
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
 
@@ -54,6 +56,7 @@ class OverWords(IntEnum):
 
     CountDistinct = 0
     Mode = 1
+    ApproximateCountDistinct = 2
 
 
 @inlined
@@ -196,17 +199,20 @@ def candidate(context: int, step: int, row_number: int) -> bool:
 
 
 @compiled
-def running_aggregate(context: int, step: int, lane: int, now: int, until: int) -> None:
-    """Slide the sum of a lane to the window that refers to now, of events before ``until``, and read it."""
+def running_aggregate(context: int, step: int, lane: int, now: int, ordered: bool) -> None:
+    """Slide the sum of a lane to the window that refers to now and read it; if ordered, all in the lane precede now."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     start = before(now, fixed(step, StepField.WINDOW))
     begin, end = peek(row, LaneState.SUM_NEXT), peek(row, LaneState.NEXT)
-    entry = begin
-    while entry < end and entry_time(context, offset + (entry & mask)) < until:
+    entry = end if ordered else begin
+    while entry < end and entry_time(context, offset + (entry & mask)) < now:
         entry += 1
     slide_sum(context, lane, begin, entry, False)
     poke(row, LaneState.SUM_NEXT, entry)
+    if fixed(step, StepField.FLAGS) & StepFlag.SINCE_START:
+        _give_total(context, step, lane)
+        return
     end = entry
     begin = peek(row, LaneState.SUM_FIRST)
     entry = begin
@@ -222,6 +228,20 @@ def running_aggregate(context: int, step: int, lane: int, now: int, until: int) 
     for k in range(count):
         values[k] = number(context, At.VALUES, offset + ((entry + k) & mask))
     _finish_floats(context, step, values)
+
+
+@compiled
+def _give_total(context: int, step: int, lane: int) -> None:
+    """Read the aggregate of all events since the start; undefined if their sum left the range of exact sums."""
+    row, function = lane_at(context, lane), fixed(step, StepField.FUNCTION)
+    count = peek(row, LaneState.SUM_NEXT) - peek(row, LaneState.SUM_FIRST)
+    total = fixed(context, At.SUMS) + _SUM_BYTES * lane
+    if function >= FunctionCode.MIN:
+        _give(context, fixed(step, StepField.RESULT), peek(total, 0), count > 0)
+    elif peek(row, LaneState.INEXACT) != 0 and function != FunctionCode.COUNT:
+        _give(context, fixed(step, StepField.RESULT), 0, False)
+    else:
+        _finish(context, step, count, total)
 
 
 @inlined
@@ -371,10 +391,34 @@ def _collect_words(context: int, step: int, lane: int, first: int, last: int, co
 
 
 @compiled
+def _nearly_distinct(context: int, step: int, lane: int, first: int, last: int) -> int:
+    """How many of the members' values differ, by a sketch of them."""
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    floats = fixed(step, StepField.VALUE_KIND) == ValueKind.FLOAT
+    texts = fixed(step, StepField.FLAGS) & StepFlag.OF_TEXTS
+    registers = np.zeros(REGISTERS, np.uint8)
+    for entry in range(first, last):
+        if candidate(context, step, entry_row(context, offset + (entry & mask))) and _value(context, step):
+            value = word(context, At.STACK, 0)
+            if texts:
+                value = peek(fixed(context, At.ID_DIGESTS), value)
+            elif floats:
+                value = float_word(value)
+            note_word(registers, value)
+    return estimate(registers)
+
+
+@compiled
 def _over_members(context: int, step: int, lane: int, first: int, last: int, count: int) -> None:
     """Compute an aggregate from all its members; the sum of integers has been taken already."""
     function, at = fixed(step, StepField.FUNCTION), fixed(step, StepField.RESULT)
     if count == 0:
+        empty_aggregate(context, step)
+    elif (function - FunctionCode.OVER_WORDS) >> 1 == OverWords.ApproximateCountDistinct:
+        _give(context, at, _nearly_distinct(context, step, lane, first, last), True)
+    elif function >= FunctionCode.OVER_WORDS and count > fixed(context, At.LIMIT):
+        poke(context, At.NEEDED_TABLE, TOO_MANY + (step - fixed(context, At.STEPS)) // _STEP_BYTES)
         empty_aggregate(context, step)
     elif function >= FunctionCode.OVER_WORDS:
         words = _collect_words(context, step, lane, first, last, count)

@@ -8,6 +8,7 @@ what compiles it, and only where nobody else could have put it (``cache.py``).
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import re
 import sys
@@ -32,6 +33,9 @@ from cepheus.kernel.fingerprint import OWN
 from cepheus.kernel.linking import Kernel, WholeCompiler
 
 F = TypeVar("F", bound=Callable[..., object])
+
+ANNOUNCE = "CEPHEUS_ANNOUNCE"
+"""The environment variable that, if it is 0, has kernels compiled without a word."""
 
 PARTS = "__parts__"
 """The attribute of a function in which some names stand for something else: what they stand for, by name."""
@@ -75,9 +79,13 @@ def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
 
 @cache
 def announce_compilation(kernel: Callable[..., object]) -> None:
-    """Say on a terminal what takes so long, if a kernel has never been compiled here."""
-    if sys.stderr.isatty() and not cast(KernelCache, cast(Any, kernel)._cache).is_kept():
-        print("Compiling the engine (once for this version; it takes some seconds)", file=sys.stderr, flush=True)
+    """Say what takes so long, if a kernel has never been compiled here; not with ``CEPHEUS_ANNOUNCE=0``."""
+    if os.environ.get(ANNOUNCE) != "0" and not cast(KernelCache, cast(Any, kernel)._cache).is_kept():
+        print(
+            "Compiling the engine (once for this version; some seconds; `cepheus warm-up` does it ahead)",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def seen_by(function: object) -> tuple[frozenset[str], tuple[str, ...]]:

@@ -12,7 +12,7 @@ from cepheus.kernel.functions import FUNCTION_ADDRESSES
 from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
-from cepheus.kernel.program import MAX_POSITIONS, Program, Words
+from cepheus.kernel.program import MAX_POSITIONS, Left, Program, Words
 from cepheus.kernel.state import (
     FREE_LISTS,
     Cursor,
@@ -39,6 +39,7 @@ class State:
     entries: Words = field(default_factory=lambda: EntryField.zeros(1024))
     values: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     hash: Words = field(default_factory=lambda: np.full(1024, -1, np.int64))
+    direct: Words = field(default_factory=lambda: np.full((0, 0), -1, np.int64))
     column_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))
     free: Words = field(default_factory=lambda: np.full(FREE_LISTS, -1, np.int64))
     timer_state: Words = field(default_factory=lambda: TimerState.zeros(0))
@@ -89,7 +90,8 @@ class Scratch:
 class Input:
     """The events to process: type codes, times, starts, ids, and where the words of each type's slots are read.
 
-    ``rows`` names those that can concern some rule, where that was found out beforehand.
+    ``rows`` names those that can concern some rule, where that was found out beforehand; ``left`` is what is left to do
+    then, by type code (``Left``), which is all if nothing is said.
     """
 
     codes: np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -101,6 +103,7 @@ class Input:
     slots: Words
     id_digests: Words
     rows: Words | None = None
+    left: Words | None = None
 
 
 _INPUT_NEXT, _OUTPUT_EVENTS = int(At.INPUT_NEXT), int(At.OUTPUT_EVENTS)
@@ -146,6 +149,22 @@ class Context(Addresses[At]):
         found: list[int] = self.words[_TIES].tolist()
         return found
 
+    def set_ties(self, counts: Sequence[int]) -> None:
+        """Go back to what had been counted of simultaneous events."""
+        self.words[_TIES] = counts
+
+    def add_ties(self, other: Context) -> None:
+        """Take over what another table has counted of simultaneous events."""
+        decided, passed, bounded = zip(self.ties(), other.ties(), strict=True)
+        self.set_ties([sum(decided), sum(passed), max(bounded)])
+        other.set_ties([0, 0, 0])
+
+    def pass_time(self, before: Context) -> None:
+        """Follow another table: time is never before its own, and what it has counted goes over to this one."""
+        self[At.TIME] = max(self[At.TIME], before[At.TIME])
+        self[At.UNTIL] = before[At.UNTIL]
+        self.add_ties(before)
+
     def renewed(self) -> Context:
         """Make a table that points at nothing yet and goes on counting simultaneous events where this one stands."""
         fresh = Context()
@@ -160,6 +179,7 @@ class Context(Addresses[At]):
     def use_state(self, state: State) -> None:
         """Point at the arrays of a state."""
         self.point_all(**arrays_of(state))
+        self[At.DIRECT_WIDTH] = state.direct.shape[1]
 
     def use_scratch(self, scratch: Scratch) -> None:
         """Point at working space."""
@@ -175,10 +195,12 @@ class Context(Addresses[At]):
         """Point at events and begin with the first."""
         self.words[At.CODES] = address(given.codes)
         self.point(At.KINDS, given.kinds)
+        self._left = np.full(len(given.kinds), Left.ALL, np.int64) if given.left is None else given.left
+        self.point(At.LEFT, self._left)
         self.point(At.TIMES, given.times)
         self.point(At.STARTS, given.starts)
-        self.point(At.ADDRESSES, given.addresses)
-        self.point(At.SLOTS, given.slots)
+        self._sources = np.where(given.slots < 0, 0, given.addresses[given.slots])
+        self.point(At.SOURCES, self._sources)
         self.point(At.ID_DIGESTS, given.id_digests)
         if isinstance(given.ids, range):
             self[At.IDS], self[At.FIRST_ID] = 0, given.ids.start

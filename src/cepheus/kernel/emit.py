@@ -38,14 +38,16 @@ from cepheus.kernel.state import (
     COMPOSITE_ID_BASE,
     DONE,
     ENTRY_WORDS,
+    GATHERED_FULL,
     GATHERING,
     LIMIT,
-    LISTS_FULL,
     MARKS_FULL,
     OUTPUT_FULL,
     OUTPUT_HEADER,
     QUEUE_FULL,
     STRING_ID_FLOOR,
+    STRING_NEEDED,
+    TOO_MANY,
     EntryField,
     GatheredField,
     GatheringField,
@@ -149,8 +151,11 @@ def _gather_members(context: int, rule: int, event: int, start: int) -> tuple[in
                 place = offset + (entry & mask)
                 if not counts_as_member(context, step, place, entry_row(context, place)):
                     continue
+                if end - peek(context, At.GATHERED_COUNT) >= fixed(context, At.LIMIT):
+                    poke(context, At.NEEDED_TABLE, TOO_MANY + at)
+                    return STRING_NEEDED, start
                 if end >= fixed(context, At.GATHERED_SIZE):
-                    return LISTS_FULL, start
+                    return GATHERED_FULL, start
                 base = word(context, At.BOUND, fixed(step, StepField.POSITION))
                 member = word(context, At.STORE, base + SLOT_ID)
                 gathered = fixed(context, At.GATHERED) + _GATHERED_BYTES * end

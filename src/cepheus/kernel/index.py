@@ -55,7 +55,7 @@ def take(context: int, begin: int, end: int, rules: int, columns: int) -> tuple[
         else:
             listener = fixed(context, At.LISTENERS) + _LISTENER_BYTES * member
             first, last = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
-            if not all_hold(context, first, last):
+            if not peek(context, At.IS_SETTLED) and not all_hold(context, first, last):
                 continue
             is_rule, target = fixed(listener, ListenerField.IS_RULE), fixed(listener, ListenerField.TARGET)
         if is_rule:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
-from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, TypeField, ValueKind
+from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, TotalKind, TypeField, ValueKind
 from cepheus.kernel.state import (
     ENTRIES_FULL,
     ENTRY_WORDS,
@@ -22,7 +22,7 @@ from cepheus.kernel.state import (
     LaneState,
     TypeState,
 )
-from cepheus.kernel.sums import LIMBS, add_floats, add_integer, clear
+from cepheus.kernel.sums import LIMBS, add_floats, add_integer, clear, keep_extreme
 
 _INT_MIN = -(2**63)
 _LANE_BYTES = 8 * LANE_WORDS
@@ -122,6 +122,8 @@ def find_lane(context: int, column: int, key: int) -> int:
 @inlined
 def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
     """Find the lane of a key of so many words in a column; -1 if there is none."""
+    if count == 1 and _is_small(context, peek(key, 0)):
+        return word(context, At.DIRECT, _direct_place(context, column, peek(key, 0)))
     hashed = _hash(column, key, count)
     mask = fixed(context, At.HASH_SIZE) - 1
     at = hashed & mask
@@ -139,11 +141,28 @@ def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
         at = (at + 1) & mask
 
 
+@inlined
+def _is_small(context: int, key: int) -> bool:
+    """Whether lanes of that key are found directly: a small number, or a text's code, if it is all of the key."""
+    return bool(np.uint64(key) < np.uint64(fixed(context, At.DIRECT_WIDTH)))
+
+
+@inlined
+def _direct_place(context: int, column: int, key: int) -> int:
+    """Where the lane of a small key is noted."""
+    return column * fixed(context, At.DIRECT_WIDTH) + key
+
+
 @compiled
 def _enter_lane(context: int, lane: int) -> None:
-    """Put a lane into the hash table."""
+    """Put a lane where its key finds it: into the direct table, or the hash table."""
+    row = lane_at(context, lane)
+    column, key = peek(row, LaneState.COLUMN), peek(row, LaneState.KEY)
+    if fixed(column_at(context, column), ColumnField.KEYS) == 1 and _is_small(context, key):
+        put(context, At.DIRECT, _direct_place(context, column, key), lane)
+        return
     mask = fixed(context, At.HASH_SIZE) - 1
-    at = peek(lane_at(context, lane), LaneState.HASH) & mask
+    at = peek(row, LaneState.HASH) & mask
     while word(context, At.HASH, at) >= 0:
         at = (at + 1) & mask
     put(context, At.HASH, at, lane)
@@ -182,12 +201,16 @@ def _power(size: int) -> int:
 def slide_sum(context: int, lane: int, first: int, end: int, subtract: bool) -> None:
     """Add the values of entries to (or take them from) the running sum of their lane."""
     row = lane_at(context, lane)
-    kind = fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
+    column = column_at(context, peek(row, LaneState.COLUMN))
+    kind, total = fixed(column, ColumnField.SUM_KIND), fixed(column, ColumnField.TOTAL)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     limbs = fixed(context, At.SUMS) + _SUM_BYTES * lane
     values = value_at(context, offset)
     inexact = 0
-    if kind == ValueKind.FLOAT:
+    if total > TotalKind.SUM:
+        known = peek(row, LaneState.SUM_NEXT) > peek(row, LaneState.SUM_FIRST)
+        keep_extreme(limbs, values, first, end, mask, total, kind, known)
+    elif kind == ValueKind.FLOAT:
         inexact = add_floats(limbs, values, first, end, mask, subtract)
     elif kind == ValueKind.INT:
         for entry in range(first, end):
@@ -205,7 +228,11 @@ def _forget_entries(context: int, lane: int, horizon: int) -> None:
         first += 1
     poke(row, LaneState.FIRST, first)
     sum_first, sum_next = peek(row, LaneState.SUM_FIRST), peek(row, LaneState.SUM_NEXT)
-    if sum_first < first:
+    if fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.TOTAL) != TotalKind.NONE:
+        if sum_next < first:  # they go into the total, where they stay
+            slide_sum(context, lane, sum_next, first, False)
+            poke(row, LaneState.SUM_NEXT, first)
+    elif sum_first < first:
         slide_sum(context, lane, sum_first, min(sum_next, first), True)
         poke(row, LaneState.SUM_FIRST, first)
         poke(row, LaneState.SUM_NEXT, max(sum_next, first))
@@ -451,7 +478,9 @@ def row_offset(context: int, kind: int, row_number: int) -> int:
 
 @compiled
 def rebuild_hash(context: int) -> None:
-    """Enter all lanes into an emptied hash table."""
+    """Enter all lanes into emptied tables."""
+    for at in range(fixed(context, At.DIRECT_SIZE)):
+        put(context, At.DIRECT, at, -1)
     for at in range(fixed(context, At.HASH_SIZE)):
         put(context, At.HASH, at, -1)
     for lane in range(peek(context, At.LANE_COUNT)):
@@ -461,10 +490,7 @@ def rebuild_hash(context: int) -> None:
 
 @compiled
 def sweep(context: int, now: int, dropped: int) -> None:
-    """Forget all that is out of reach; give back lanes that are empty then, or whose column is dropped.
-
-    ``dropped`` is the address of a word per column, 1 if that column is no longer in use.
-    """
+    """Forget all that is out of reach; give back lanes that are empty then, or whose column has a 1 in ``dropped``."""
     kept = 0
     for lane in range(peek(context, At.LANE_COUNT)):
         row = lane_at(context, lane)
@@ -474,6 +500,7 @@ def sweep(context: int, now: int, dropped: int) -> None:
         if not gone:
             _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
             gone = keyed and peek(row, LaneState.FIRST) == peek(row, LaneState.NEXT)
+            gone = gone and fixed(column_at(context, column), ColumnField.TOTAL) == TotalKind.NONE
         if gone:
             _free_block(context, peek(row, LaneState.OFFSET), _power(peek(row, LaneState.MASK) + 1))
             if not keyed:

@@ -29,7 +29,7 @@ from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import GroupKeyField, ListingField, PolicyCode, StepField, ValueKind
-from cepheus.kernel.state import DONE, LISTS_FULL, Cursor, GroupState, LaneState
+from cepheus.kernel.state import DONE, GROUPS_FULL, LISTS_FULL, Cursor, GroupState, LaneState
 from cepheus.kernel.ties import Counting, is_at, note_decided
 from cepheus.kernel.windows import compute_aggregate, lane_of, reference_time
 
@@ -101,7 +101,7 @@ def _list_window(context: int, at: int, step: int, cursor: int) -> int:
         if grouped:
             taken = _enter_group(context, step, listing, entry_time(context, place))
             if taken < 0:
-                return LISTS_FULL
+                return GROUPS_FULL
             if taken == 0:
                 continue
         if count >= fixed(context, At.CHOSEN_SIZE):

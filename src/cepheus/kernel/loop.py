@@ -17,21 +17,26 @@ from cepheus.kernel.emit import trace
 from cepheus.kernel.lanes import place_row, type_at
 from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
 from cepheus.kernel.parts import with_parts
-from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, TypeField
+from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Left, TypeField
 from cepheus.kernel.state import DONE, STORE_FULL
 from cepheus.kernel.timers import reach_with
 
 Process = Callable[[int, int, int, int], int]
+Enter = Callable[[int, int, int, int, int], int]
 
 
-def loop_over(process: Process, search_all: Callable[[int, int], int] | None = None) -> Callable[[int], int]:
+def loop_over(
+    process: Process, search_all: Callable[[int, int], int] | None = None, enter: Enter | None = None
+) -> Callable[[int], int]:
     """Make the loop of a kernel, compiled: it works on a context and gives the status it stopped with.
 
-    A kernel that evaluates rules also at moments says by which search.
+    A kernel that evaluates rules also at moments says by which search. One that is told of events which do nothing but
+    enter a column (``Left``) says how these are entered.
     """
     process_queue = compiled(with_parts(_process_queue, process=process))
     reach = _never_reached if search_all is None else reach_with(search_all, process_queue)
-    loop: Callable[[int], int] = compiled(with_parts(_run, process=process, _process_queue=process_queue, reach=reach))
+    take = inlined(with_parts(_take, process=process, enter=enter or _never_entered))
+    loop: Callable[[int], int] = compiled(with_parts(_run, _take=take, _process_queue=process_queue, reach=reach))
     return loop
 
 
@@ -39,6 +44,17 @@ def loop_over(process: Process, search_all: Callable[[int, int], int] | None = N
 def _never_reached(_context: int, _until: int) -> int:
     """Evaluate nothing: no rule has a timer."""
     return DONE
+
+
+@inlined
+def _never_entered(_context: int, _kind: int, _column: int, _base: int, _now: int) -> int:
+    """Enter nothing: every event is processed."""
+    return DONE
+
+
+def enter(context: int, kind: int, column: int, base: int, now: int) -> int:
+    """Stand for how a kernel enters an event into the only column that it concerns."""
+    raise NotImplementedError
 
 
 def reach(context: int, until: int) -> int:
@@ -60,20 +76,17 @@ def _run(context: int) -> int:
     at = -1
     while status == DONE and next_row < count:
         at = next_row if rows == 0 else peek(rows, next_row)
-        if peek(fixed(context, At.TIMES), at) >= peek(context, At.DUE):
-            status = reach(context, peek(fixed(context, At.TIMES), at))
+        time = peek(fixed(context, At.TIMES), at)
+        if time >= peek(context, At.DUE):
+            status = reach(context, time)
             if status != DONE:
                 break
-        kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
+        code = peek_half(fixed(context, At.CODES), at)
+        kind = table(context, At.KINDS, code)
         if kind >= 0:
-            events = peek(context, At.OUTPUT_EVENTS)
-            base = _load_input(context, kind, at)
-            status = STORE_FULL
-            if base >= 0:
-                status = process(context, kind, base, peek(fixed(context, At.TIMES), at))
+            status = _take(context, kind, table(context, At.LEFT, code), at, time)
             if status != DONE:
                 break
-            trace(context, events, at)
             if peek(context, At.QUEUE_NEXT) > 0:
                 status = _process_queue(context)
         next_row += 1
@@ -85,9 +98,25 @@ def _run(context: int) -> int:
     return status
 
 
+def _take(context: int, kind: int, left: int, at: int, time: int) -> int:
+    """Take an event of the input, of which something is left to do."""
+    base = _load_input(context, kind, at)
+    if base < 0:
+        return STORE_FULL
+    if left >= 0:
+        return enter(context, kind, left, base, time)
+    poke(context, At.IS_SETTLED, left == Left.SETTLED)
+    events = peek(context, At.OUTPUT_EVENTS)
+    status = process(context, kind, base, time)
+    if status == DONE:
+        trace(context, events, at)
+    return status
+
+
 def _process_queue(context: int) -> int:
     """Process the composite events that rules listen to, and those that they complete in turn."""
     at = peek(context, At.QUEUE_FIRST)
+    poke(context, At.IS_SETTLED, 0)
     while at < peek(context, At.QUEUE_NEXT):
         record = fixed(context, At.QUEUE) + 8 * at
         base = _load_queued(context, record)
@@ -120,8 +149,8 @@ def _load_input(context: int, kind: int, at: int) -> int:
     layout = type_at(context, kind)
     inputs = fixed(layout, TypeField.INPUTS)
     for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):
-        column = table(context, At.SLOTS, inputs + slot)
-        poke(row, slot, 0 if column < 0 else peek(table(context, At.ADDRESSES, column), at))
+        source = table(context, At.SOURCES, inputs + slot)
+        poke(row, slot, 0 if source == 0 else peek(source, at))
     _take_place(context, row)
     return base
 

@@ -221,6 +221,9 @@ class At(Fields):
     HAS_VALUES = size_of(VALUES)
     HASH = words_at()
     HASH_SIZE = size_of(HASH)
+    DIRECT = words_at()  # by column and small key of one part, the lane
+    DIRECT_SIZE = size_of(DIRECT)
+    DIRECT_WIDTH = cell(0)  # keys below this are small
     COLUMN_LANE = words_at()
     FREE = words_at()
     QUEUE = words_at()
@@ -260,16 +263,18 @@ class At(Fields):
     # input
     CODES = words_at()  # half words
     KINDS = words_at()
+    LEFT = words_at()  # by code, what is left to do with an event: a column that it enters, or a member of ``Left``
     TIMES = words_at()
     STARTS = words_at()
     IDS = words_at()  # 0 if they are consecutive numbers
     FIRST_ID = cell(0)
-    ADDRESSES = words_at()
-    SLOTS = words_at()
+    SOURCES = words_at()  # of slots of all types: the address of what goes there, 0 for nothing
     ID_DIGESTS = words_at()
     ROWS = words_at()
     INPUT_SIZE = cell(0)
     INPUT_NEXT = cell(0)
+    STORES_ONLY = cell(0)  # 1 if events are stored and no rule is evaluated
+    IS_SETTLED = cell(0)  # 1 if the current event is known to satisfy what listeners ask of it alone
     UNTIL = cell(MIN_TIME)  # moments up to this time are reached when the input is over
     # output
     OUTPUT = words_at(OutputHeader)

@@ -52,6 +52,12 @@ class Output:
         """The first events, as they are until more are written."""
         return self._fields[:, :count]
 
+    def give(self, count: int) -> Words:
+        """Hand out the block with the first events and put one as large in its place."""
+        taken = self._fields[:, :count]
+        self._use(field_words(self.width, self.size))
+        return taken
+
     def take(self, count: int) -> Words:
         """Hand out the first events: a copy of a few, or the block itself, with a new one in its place."""
         taken = self._fields[:, :count]

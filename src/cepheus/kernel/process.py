@@ -105,16 +105,31 @@ def store_entry(context: int, k: int, base: int, now: int, row_number: int) -> N
 
 
 @inlined
+def _reserve_in(context: int, column: int, base: int, now: int) -> int:
+    """Find the lane of a column that the event at ``base`` enters, with room for it; minus a status for none."""
+    key = fixed(context, At.STACK)  # room that is free between two computations
+    row = column_at(context, column)
+    for part in range(fixed(row, ColumnField.KEYS)):
+        value = word(context, At.STORE, base + fixed(row, ColumnField.KEY + part))
+        poke(key, part, key_part(row, part, value))
+    return reserve_lane(context, column, key, now)
+
+
+@inlined
+def enter(context: int, kind: int, column: int, base: int, now: int) -> int:
+    """Take the event at ``base``, which does nothing but enter a column."""
+    lane = _reserve_in(context, column, base, now)
+    if lane < 0:
+        return -lane
+    append_entry(context, lane, base, now, append_row(context, kind))
+    return DONE
+
+
+@inlined
 def reserve(context: int, base: int, columns: int, now: int) -> int:
     """Find the lanes that the event at ``base`` enters and make room in them."""
-    key = fixed(context, At.STACK)  # room that is free between two computations
     for k in range(columns):
-        column = word(context, At.ACCEPTED_COLUMNS, k)
-        row = column_at(context, column)
-        for part in range(fixed(row, ColumnField.KEYS)):
-            value = word(context, At.STORE, base + fixed(row, ColumnField.KEY + part))
-            poke(key, part, key_part(row, part, value))
-        lane = reserve_lane(context, column, key, now)
+        lane = _reserve_in(context, word(context, At.ACCEPTED_COLUMNS, k), base, now)
         if lane < 0:
             return -lane
         put(context, At.ACCEPTED_LANES, k, lane)
@@ -228,6 +243,8 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
     rules, columns = accept(context, kind)
     if peek(context, At.NEEDED_TABLE) >= 0:
         return STRING_NEEDED
+    if fixed(context, At.STORES_ONLY):
+        rules = 0
     if rules + columns == 0:
         return DONE
     if rules + columns > _FEW:
@@ -254,6 +271,7 @@ def _replay(context: int, kind: int, rows: int, count: int, born: int) -> int:
     tells where to go on after the caller has grown what was full.
     """
     width = fixed(type_at(context, kind), TypeField.WIDTH)
+    poke(context, At.IS_SETTLED, 0)
     for at in range(peek(context, At.INPUT_NEXT), count):
         row = rows + 8 * at * width
         time = peek(row, SLOT_TIME)

@@ -66,6 +66,16 @@ class ListenerField(Fields):
     CONSTRAINTS_END = cell()
 
 
+class Left(IntEnum):
+    """What is left to do with an event of a type, unless it does nothing but enter a column, whose number that is then.
+
+    Its listeners are asked one by one; or it was found beforehand to satisfy what each of them asks of it alone.
+    """
+
+    ALL = -1
+    SETTLED = -2
+
+
 class ConstraintField(Fields):
     """Of a comparison: its kind, the operator, and the operands."""
 
@@ -92,7 +102,8 @@ class ConstraintKind(IntEnum):
 class ColumnField(Fields):
     """Of a column: its event type, the slots of its key, how long entries are kept, the value it sums.
 
-    ``FLOAT_KEYS`` has a bit for each part of the key that is a float.
+    ``FLOAT_KEYS`` has a bit for each part of the key that is a float. ``TOTAL`` says what is known of all events since
+    the start, which are then not kept themselves.
     """
 
     TYPE = cell()
@@ -102,6 +113,18 @@ class ColumnField(Fields):
     SUM_KIND = cell()
     SUM_SLOT = cell()
     FLOAT_KEYS = cell()
+    TOTAL = cell(0)
+
+
+class TotalKind(IntEnum):
+    """What a column knows of all its events since the start: nothing, or one of these of their values."""
+
+    NONE = 0
+    SUM = 1
+    LEAST = 2
+    GREATEST = 3
+    FIRST = 4
+    LAST = 5
 
 
 class ValueKind(IntEnum):
@@ -218,6 +241,10 @@ class StepFlag(IntEnum):
     """Whom the aggregate passes over another step counts."""
     EVEN_UNDEFINED = 128
     """The first or last member is taken even if its value is undefined."""
+    SINCE_START = 256
+    """The aggregate is of all events since the start, of which the column knows the total."""
+    OF_TEXTS = 512
+    """The values that are aggregated are texts."""
 
 
 class ListingField(Fields):

@@ -77,11 +77,17 @@ class Status(IntEnum):
     LIMIT = 7
     STRING_NEEDED = 8
     LISTS_FULL = 9
+    GROUPS_FULL = 10
+    GATHERED_FULL = 11
 
 
-DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED, LISTS_FULL = map(
-    int, Status
+DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED = map(
+    int, list(Status)[:9]
 )
+LISTS_FULL, GROUPS_FULL, GATHERED_FULL = map(int, list(Status)[9:])
+
+TOO_MANY = 2**62
+"""In place of the table that a string function needs: a step, whose number is added, would hold too much."""
 
 
 class Cursor(Fields):

@@ -2,7 +2,8 @@
 
 The unit is 2**-128 and the range +-2**127, held in four 64-bit limbs, the lowest first. Every integer and every float
 whose bits lie in that range is added exactly; others are counted as inexact, and the sum is then computed from the
-members themselves. Rounding happens once, when the sum is read.
+members themselves. Rounding happens once, when the sum is read. Beside sums
+stand the least, greatest, first and last of values, which totals since the start keep in the same place.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import float_of_bits, leading_zeros, peek, poke, signed
-from cepheus.kernel.program import Floats
+from cepheus.kernel.program import Floats, TotalKind, ValueKind
 
 LIMBS = 4
 _BIAS = 128  # position of the bit of value 1
@@ -86,6 +87,25 @@ def add_float(limbs: int, bits: int, subtract: bool) -> bool:
         return False
     _add_shifted(limbs, magnitude, shift, (bits < 0) != subtract)
     return True
+
+
+@compiled
+def keep_extreme(best: int, values: int, first: int, end: int, mask: int, wanted: int, kind: int, known: bool) -> None:
+    """Keep the least, greatest, first or last of the values of a ring at an address, where one may be ``known``."""
+    for at in range(first, end):
+        value = peek(values, at & mask)
+        if not known or wanted == TotalKind.LAST or _is_better(value, peek(best, 0), wanted, kind):
+            poke(best, 0, value)
+        known = True
+
+
+@inlined
+def _is_better(value: int, best: int, wanted: int, kind: int) -> bool:
+    """Whether a value is less or greater than the best so far, whichever is wanted."""
+    if wanted == TotalKind.FIRST:
+        return False
+    low, high = (value, best) if wanted == TotalKind.LEAST else (best, value)
+    return float_of_bits(low) < float_of_bits(high) if kind == ValueKind.FLOAT else low < high
 
 
 @inlined

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,12 +147,14 @@ class Fields(IntEnum):
     @classmethod
     def row(cls, **fields: Content) -> tuple[int, ...]:
         """A row with these fields, which must be all that have no default and no others."""
-        found: list[int] = []
+        found: list[Any] = []
         lacking: list[str] = []
-        for name, declared in _named(cls):
+        for name, declared, is_number in _named(cls):
             cell = fields.pop(name, declared.default)
             if cell is None:
                 lacking.append(name)
+            elif is_number:
+                found.append(cell)
             else:
                 found += _units(cls, name, declared, cell)
         if lacking or fields:
@@ -187,8 +189,13 @@ class HalfFields(Fields):
 
 
 @cache
-def _named(table: type[Fields]) -> tuple[tuple[str, Declared], ...]:
-    return tuple((each.name.lower(), each.declared) for each in table)
+def _named(table: type[Fields]) -> tuple[tuple[str, Declared, bool], ...]:
+    """The fields of a table with their names, and whether each is a whole number that stands in one unit."""
+    return tuple(
+        (each.name.lower(), declared, not (declared.is_run or declared.is_float or declared.is_word))
+        for each in table
+        for declared in (each.declared,)
+    )
 
 
 def _units(table: type[Fields], name: str, declared: Declared, cell: Content) -> Iterable[int]:

@@ -20,7 +20,7 @@ from cepheus.kernel.emit import commit_output, trace
 from cepheus.kernel.lanes import entry_row, entry_time, lane_at, row_offset, type_at
 from cepheus.kernel.memory import At, fixed, peek, poke, put, word
 from cepheus.kernel.parts import with_parts
-from cepheus.kernel.program import SLOT_ID, SLOT_START, SLOT_TIME, TimerField, TypeField
+from cepheus.kernel.program import SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, TimerField, TypeField
 from cepheus.kernel.state import COMPOSITE_ID_BASE, DONE, LaneState, TimerState
 from cepheus.kernel.ties import commit_ties
 
@@ -129,6 +129,8 @@ def _fire(context: int, timer: int, state: int, due: int) -> int:
             poke(store, k, peek(store, base + k))
         put(context, At.BOUND, fixed(timer, TimerField.POSITION), base)
     poke(store, SLOT_TIME, due)
+    if fixed(context, At.IS_ORDERED):
+        poke(store, SLOT_ORDER, 0)  # it comes before the events of its time
     put(context, At.BOUND, 0, 0)
     put(context, At.ACCEPTED_RULES, 0, fixed(timer, TimerField.RULE))
     status = search_all(context, 1)

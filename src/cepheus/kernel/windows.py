@@ -123,10 +123,19 @@ def _entries_in_order(context: int, step: int, lane: int) -> tuple[int, int]:
         start, _ = scope(context, step)
         return first_not_before(context, lane, start), end_preceding(context, lane, base)
     other = word(context, At.BOUND, fixed(step, StepField.OTHER_REFERENCE))
-    if word(context, At.STORE, other + SLOT_ORDER) > word(context, At.STORE, base + SLOT_ORDER):
+    if _precedes(context, base, other):
         base, other = other, base
     end = end_preceding(context, lane, base)
     return min(first_following(context, lane, other), end), end
+
+
+@inlined
+def _precedes(context: int, base: int, other: int) -> bool:
+    """Whether an event comes before another in the stream; a moment comes before all events of its time."""
+    time, other_time = word(context, At.STORE, base + SLOT_TIME), word(context, At.STORE, other + SLOT_TIME)
+    if time != other_time:
+        return time < other_time
+    return word(context, At.STORE, base + SLOT_ORDER) < word(context, At.STORE, other + SLOT_ORDER)
 
 
 @inlined
@@ -173,7 +182,7 @@ def compute_aggregate(context: int, step: int) -> None:
         empty_aggregate(context, step)
     elif fixed(step, StepField.INCREMENTAL):
         now = word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME)
-        running_aggregate(context, step, lane, now, now + 1 if is_ordered(context) else now)
+        running_aggregate(context, step, lane, now, is_ordered(context))
         row = lane_at(context, lane)  # what the sum has not come to is of this very time, and all of it would do
         silent = fixed(step, StepField.FLAGS) & StepFlag.SILENT
         if peek(row, LaneState.SUM_NEXT) < peek(row, LaneState.NEXT) and not silent:

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 from cepheus.core.lists import distinct, value_key
+from cepheus.core.sketch import estimate, value_word
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 
 _LOW_HALF = 2**32 - 1
@@ -89,7 +90,7 @@ class AggregateFunction:
     ``result`` is the type of what comes out, None for that of the members. ``meaning`` takes the values of the
     members, at least one, in the order of the stream; None is undefined. A function of a series takes also the times,
     in microseconds. ``argument`` is what a rule must say besides, as a number: ``meaning`` takes that as well.
-    ``summary`` is its line in the docs.
+    ``summary`` is its line in the docs. ``bounded`` tells of a function of all members that does not hold them at once.
     """
 
     name: str
@@ -100,11 +101,22 @@ class AggregateFunction:
     summary: str
     of_nothing: Value | None = None
     argument: Argument | None = None
+    bounded: bool = False
 
     @property
     def needs_value(self) -> bool:
         """Whether a rule must say which value of the events is meant."""
         return self.takes is not Takes.EVENTS
+
+    @property
+    def holds_values(self) -> bool:
+        """Whether it must hold one word for each of its members at once to find out which are equal."""
+        return self.form is Form.OVER_WORDS and not self.bounded
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it can be followed member by member for ever, with what is known by then in a few words."""
+        return self.form.is_closed
 
     @property
     def is_of_values_alone(self) -> bool:
@@ -230,6 +242,11 @@ def _distinct(values: Sequence[Value]) -> int:
     return len(distinct(values))
 
 
+def _nearly_distinct(values: Sequence[Value]) -> int:
+    """How many members differ, by a sketch of them."""
+    return estimate(map(value_word, values))
+
+
 def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
@@ -295,6 +312,16 @@ AGGREGATES: dict[str, AggregateFunction] = {
             "CountDistinct", Takes.ANYTHING, _INT, Form.OVER_WORDS, _distinct, "number of values that differ"
         ),
         AggregateFunction(
+            "ApproximateCountDistinct",
+            Takes.ANYTHING,
+            _INT,
+            Form.OVER_WORDS,
+            _nearly_distinct,
+            "number of values that differ, within some percent (HyperLogLog) and in four kilobytes; written "
+            "`CountDistinct(Login().user within 1 day from A, approximate)`",
+            bounded=True,
+        ),
+        AggregateFunction(
             "First", Takes.ANYTHING, _AS_MEMBERS, Form.FIRST, lambda values: values[0], "value of the earliest event"
         ),
         AggregateFunction(
@@ -303,6 +330,19 @@ AGGREGATES: dict[str, AggregateFunction] = {
     )
 }
 """All aggregates by their names in lower case: rules may write them in any case."""
+
+
+APPROXIMATIONS = {"CountDistinct": "ApproximateCountDistinct"}
+"""Aggregates that rules write as ``approximate`` ones of others."""
+
+
+def approximation_of(name: str) -> str | None:
+    """The name of the aggregate that is nearly the same as another and takes less memory; None if there is none.
+
+    >>> approximation_of("CountDistinct"), approximation_of("Sum")
+    ('ApproximateCountDistinct', None)
+    """
+    return APPROXIMATIONS.get(name)
 
 
 def aggregate_named(name: str) -> AggregateFunction:
@@ -317,5 +357,6 @@ def aggregate_names() -> list[str]:
 
 def names_of_any_type() -> str:
     """The names of the aggregates that take values of any type, as a list in words."""
-    names = [record.name for record in AGGREGATES.values() if record.takes in (Takes.EVENTS, Takes.ANYTHING)]
+    able = [record.name for record in AGGREGATES.values() if record.takes in (Takes.EVENTS, Takes.ANYTHING)]
+    names = [name for name in able if name not in APPROXIMATIONS.values()]
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -111,11 +111,16 @@ class EventPattern:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The window ``[reference.time - duration, reference.time)``; the duration is in microseconds."""
+    """The window ``[reference.time - duration, reference.time)``; the duration is in microseconds.
+
+    ``since_start`` is for aggregates alone: the window has no beginning but that of the rule, the duration is all time,
+    and the reference is the moment of the rule.
+    """
 
     duration: int
     reference: str
     span: Span | None = field(default=None, compare=False, repr=False)
+    since_start: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,8 @@ class Function:
     """Its results may be ever larger: a rule that feeds on them may never end."""
     distance: bool = False
     """The distance from zero: to be below a bound is to be between two."""
+    local: bool = False
+    """It is a function of this program, which no other process knows."""
     wrong: Callable[[str], str | None] | None = None
     """Says what is wrong with a text behind the first argument where a rule writes it out; None if nothing is."""
 

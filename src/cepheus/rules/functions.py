@@ -298,7 +298,7 @@ _ALL = (
 )
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _ALL}
-"""Every built-in function by name."""
+"""Every built-in function by name, and those that the program has declared."""
 
 AND, OR, NOT, IN, IS_NULL = (join.value for join in (Join.BOTH, Join.EITHER, Join.OPPOSITE, Join.AMONG, Join.UNDEFINED))
 
@@ -365,6 +365,11 @@ TERMS: dict[str, Function] = {
     )
 }
 """Functions with names that nobody can write: what lists are made by and taken apart by."""
+
+
+def built_in_names() -> list[str]:
+    """The names of the functions that every process knows."""
+    return [name for name, function in FUNCTIONS.items() if not function.local]
 
 
 def function_of(name: str) -> Function:

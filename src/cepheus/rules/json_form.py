@@ -25,7 +25,6 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.interval.json_form import node_to_json
 from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_reading import VERSION, read_rule_set
 from cepheus.rules.model import (
@@ -39,6 +38,7 @@ from cepheus.rules.model import (
     RuleSet,
     Selection,
 )
+from cepheus.rules.node_json import node_to_json
 from cepheus.rules.timers import After, Every
 
 Json = dict[str, Any]
@@ -69,6 +69,8 @@ def to_json(rules: RuleSet) -> Json:
         data["interval_rules"] = [node_to_json(replace(rule, relations=())) for rule in rules.interval_rules]
     if rules.knowledge != Knowledge():
         data["knowledge"] = node_to_json(rules.knowledge)
+    if rules.row_rules:
+        data["row_rules"] = [node_to_json(rule) for rule in rules.row_rules]
     return data
 
 
@@ -176,6 +178,8 @@ def _event(event: EventPattern) -> Json:
 
 def _scope(scope: Scope) -> Json:
     match scope:
+        case Within(reference=reference, since_start=True):
+            return {"kind": "since-start", "reference": reference}
         case Within(duration=duration, reference=reference):
             return {"kind": "within", "duration_us": duration, "reference": reference}
         case Between(first=first, second=second):

@@ -58,11 +58,13 @@ from cepheus.rules.model import (
     moments_of,
 )
 from cepheus.rules.policies import Policy
+from cepheus.rules.rows.json_form import read_row_rule
 from cepheus.rules.timers import After, Every, Timer
 
 VERSION = 1
 """Version of the JSON form that is written and read."""
 
+_OPTIONAL = ("networks", "errors", "interval_rules", "knowledge", "row_rules")
 _int64 = integer_between(INT_MIN, INT_MAX)
 _duration = integer_between(0, MAX_TIME)
 _positive = integer_between(1, MAX_TIME)
@@ -87,7 +89,7 @@ def read_rule_set(data: object) -> RuleSet:
         raise RuleError.of(
             "json", f"$.version: version {shown(version)} is not known", hint=f"this release reads version {VERSION}"
         )
-    top.only("version", "declarations", "rules", optional=("networks", "errors", "interval_rules", "knowledge"))
+    top.only("version", "declarations", "rules", optional=_OPTIONAL)
     return RuleSet(
         top.list("declarations", _read_event_type),
         top.list("rules", _read_rule),
@@ -95,6 +97,7 @@ def read_rule_set(data: object) -> RuleSet:
         top.list("interval_rules", read_interval_rule),
         top.read("knowledge", read_knowledge) if "knowledge" in top.fields else Knowledge(),
         errors=top.list("errors", _read_error),
+        row_rules=top.list("row_rules", read_row_rule),
     )
 
 
@@ -227,7 +230,11 @@ def _read_event(value: object, path: str) -> EventPattern:
 
 def _read_scope(value: object, path: str) -> Scope:
     node = JsonObject(value, path)
-    if node.one_of("kind", ("within", "between")) == "within":
+    kind = node.one_of("kind", ("within", "between", "since-start"))
+    if kind == "since-start":
+        node.only("kind", "reference")
+        return Within(MAX_TIME, node.read("reference", read_any_name), since_start=True)
+    if kind == "within":
         node.only("kind", "duration_us", "reference")
         return Within(node.read("duration_us", _duration), node.read("reference", read_any_name))
     node.only("kind", "first", "second")

@@ -25,6 +25,7 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.interval.model import IntervalRule, Knowledge
 from cepheus.rules.policies import Policy
+from cepheus.rules.rows.model import RowRule
 from cepheus.rules.timers import NOW, Every, Timer
 
 
@@ -175,13 +176,13 @@ class Ties:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-AnyRule = Rule | IntervalRule
-"""A rule of either family: instants hanging from a terminator (TESLA), or logic over intervals (ETALIS)."""
+AnyRule = Rule | IntervalRule | RowRule
+"""A rule of any family: instants hanging from a terminator (TESLA), logic over intervals (ETALIS), patterns of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Declared event types, rules of both families, networks, background knowledge and errors, each in text order.
+    """Declared event types, rules of all families, networks, background knowledge and errors, each in text order.
 
     ``ties`` is where a file says what it makes of simultaneous events; what it says is in every rule.
     """
@@ -193,20 +194,22 @@ class RuleSet:
     knowledge: Knowledge = field(default_factory=Knowledge)
     errors: tuple[ErrorDeclaration, ...] = ()
     ties: Ties | None = field(default=None, compare=False, repr=False)
+    row_rules: tuple[RowRule, ...] = ()
 
     @property
     def all_rules(self) -> tuple[AnyRule, ...]:
-        """The rules of both families, in the order in which they are deployed."""
-        return (*self.rules, *self.interval_rules)
+        """The rules of all families, in the order in which they are deployed."""
+        return (*self.rules, *self.interval_rules, *self.row_rules)
 
     @classmethod
     def of(cls, rules: Iterable[AnyRule], beliefs: tuple[Belief, ...] = ()) -> RuleSet:
-        """A set of rules of either family."""
+        """A set of rules of any family."""
         rules = tuple(rules)
         return cls(
             rules=tuple(rule for rule in rules if isinstance(rule, Rule)),
             beliefs=beliefs,
             interval_rules=tuple(rule for rule in rules if isinstance(rule, IntervalRule)),
+            row_rules=tuple(rule for rule in rules if isinstance(rule, RowRule)),
         )
 
     def __add__(self, other: RuleSet) -> RuleSet:
@@ -218,4 +221,5 @@ class RuleSet:
             self.knowledge + other.knowledge,
             self.errors + other.errors,
             self.ties or other.ties,
+            self.row_rules + other.row_rules,
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
-from cepheus.core.errors import RuleError, UnsupportedError
+from cepheus.core.errors import RuleError
 from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
     Aggregate,
@@ -61,13 +61,6 @@ from cepheus.rules.walk import transform
 def resolve(rule: Rule) -> ResolvedRule:
     """Resolve a rule that has passed the checks and has a name."""
     assert rule.name is not None
-    if rule.ordered and rule.pattern.timer is not None:
-        raise UnsupportedError.of(
-            "unsupported",
-            "no engine runs timers where ties are ordered",
-            span=rule.pattern.timer.span,
-            hint="write ties apart, or let an event stand for the moment",
-        )
     pattern, assignments = _name_aggregates(rule)
     binders = bindings(pattern)
     gathers = tuple(

@@ -164,6 +164,12 @@ def needs(node: object) -> Iterator[str]:
             yield f"${child.name}"
 
 
+def since_start(rule: ResolvedRule) -> bool:
+    """Whether a rule aggregates all that there was since its start."""
+    scopes = [step.scope for step in rule.steps if isinstance(step, Compute)]
+    return any(isinstance(scope, Within) and scope.since_start for scope in scopes)
+
+
 def reach(rule: ResolvedRule) -> int:
     """The longest time, in microseconds, between the evaluation of a rule and an event it may look at then.
 

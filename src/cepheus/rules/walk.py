@@ -52,5 +52,12 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     return change(replace(node, **new) if new else node)
 
 
+_KINDS: dict[type, bool] = {}
+
+
 def _is_node(value: Any) -> bool:
-    return is_dataclass(value) and not isinstance(value, type)
+    kind = type(value)
+    known = _KINDS.get(kind)
+    if known is None:
+        known = _KINDS[kind] = is_dataclass(kind)
+    return known

@@ -1,8 +1,9 @@
 """Aggregates over members whose values, or whose membership, are uncertain.
 
 Every subset of the uncertain members counts with its probability. Counts, extremes, first and last values have closed
-forms for any number of members; sums and averages go through the subsets of a few members and beyond that take the
-Gaussian that has the exact mean and variance, whose error the Berry-Esseen theorem bounds.
+forms for any number of members, and so have sums and averages of single values, as long as these do not come to too
+many different sums. Others go through the subsets of a few members and beyond that take the Gaussian that has the exact
+mean and variance, if the Berry-Esseen theorem says that it is precise enough, or else are simulated.
 """
 
 from __future__ import annotations
@@ -20,7 +21,20 @@ from cepheus.core.calculus import Calculus
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_float
 from cepheus.rules.aggregates import AggregateFunction, Form, aggregate_named
 from cepheus.uncertainty.closed_forms import settled
-from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, bounded, bounded_sum, point, samples
+from cepheus.uncertainty.laws import (
+    MAX_COMPONENTS,
+    Component,
+    Floats,
+    Law,
+    Sampled,
+    Spreads,
+    added,
+    bounded,
+    bounded_sum,
+    point,
+    samples,
+)
+from cepheus.uncertainty.trials import Aggregation
 
 _BERRY_ESSEEN = 0.56
 _KEPT = 256
@@ -53,13 +67,16 @@ class Member:
 class Computed:
     """An aggregate: its value, the law of the true value if that is uncertain, and how likely it is defined.
 
-    ``bound`` limits the error of probabilities that an approximate law gives.
+    ``bound`` limits the error of probabilities that an approximate law gives, ``doubt`` is the standard error of how
+    likely it is defined. ``source`` tells what an uncertain aggregate is made of.
     """
 
     value: Value | None
     law: Law | None = None
     defined: float = 1.0
     bound: float = 0.0
+    doubt: float = 0.0
+    source: Aggregation | None = None
 
 
 def compute_aggregate(
@@ -68,7 +85,7 @@ def compute_aggregate(
     """Apply an aggregate function, with its argument if it has one, to members given in the order of the stream.
 
     >>> compute_aggregate("Avg", [Member(1.0, 2.0), Member(1.0, 4.0)], Calculus())
-    Computed(value=3.0, law=None, defined=1.0, bound=0.0)
+    Computed(value=3.0, law=None, defined=1.0, bound=0.0, doubt=0.0, source=None)
     """
     kept = [member for member in (_rounded(member, calculus) for member in members) if member.probability > 0.0]
     surely = all(member.probability == 1.0 for member in kept)
@@ -164,17 +181,22 @@ def _count(members: Sequence[Member]) -> Spreads:
 
 def _end(members: Sequence[Member], defined: float) -> tuple[Law, float]:
     """The law of the first member that is there."""
-    components: list[Component] = []
+    shares: list[tuple[float, Law]] = []
     missing = 1.0
     for member in members:
-        law = member.true_law
-        share = missing * member.probability / defined
-        spread = law if isinstance(law, Spreads) else samples(law.draw(np.random.default_rng(1), _KEPT).tolist())
-        components += [Component(share * c.weight, c.mean, c.variance, c.widths) for c in spread.components]
+        shares.append((missing * member.probability / defined, member.true_law))
         missing *= 1.0 - member.probability
         if missing == 0.0:
             break
-    return Spreads(tuple(component for component in components if component.weight > 0.0)), 0.0
+    if all(isinstance(law, Spreads) for _, law in shares):
+        components = [
+            Component(share * c.weight, c.mean, c.variance, c.widths)
+            for share, law in shares
+            if isinstance(law, Spreads)
+            for c in law.components
+        ]
+        return Spreads(tuple(component for component in components if component.weight > 0.0)), 0.0
+    return OneOf(tuple(shares)), 0.0
 
 
 def _linear(
@@ -182,6 +204,8 @@ def _linear(
 ) -> tuple[Law | None, float]:
     """The law of a sum or an average."""
     laws = [member.true_law for member in members]
+    if len(members) == 1 and (record.form is Form.AVERAGE or members[0].probability == 1.0):
+        return laws[0], 0.0
     if not all(isinstance(law, Spreads) for law in laws):
         return _simulated(record, members, calculus)
     spreads = [law for law in laws if isinstance(law, Spreads)]
@@ -190,7 +214,14 @@ def _linear(
         exact = _by_subsets(record.form, members, spreads, uncertain, defined)
         if exact is not None:
             return exact, 0.0
-    return _gaussian(record.form, members, spreads)
+    if all(law.is_discrete for law in spreads):
+        exact = _by_sums(record.form, members, spreads, defined)
+        if exact is not None:
+            return exact, 0.0
+    approximate, bound = _gaussian(record.form, members, spreads)
+    if bound <= calculus.precision:
+        return approximate, bound
+    return _simulated(record, members, calculus)
 
 
 def _by_subsets(
@@ -220,6 +251,28 @@ def _by_subsets(
     return Spreads(tuple(components))
 
 
+def _by_sums(form: Form, members: Sequence[Member], laws: Sequence[Spreads], defined: float) -> Spreads | None:
+    """The law of a sum or average of single values, member by member; None if it takes too many different values."""
+    chances: dict[tuple[int, float], list[float]] = {(0, 0.0): [1.0, 0.0]}  # by number and sum: chance and exact sum
+    for member, law in zip(members, laws, strict=True):
+        outcomes = [(p, c.mean) for c in law.components if (p := member.probability * c.weight) > 0.0]
+        found: dict[tuple[int, float], list[float]] = {}
+        for (number, _), (chance, total) in chances.items():
+            steps = [(chance * p, number + 1, total + value) for p, value in outcomes]
+            if member.probability < 1.0:
+                steps.append((chance * (1.0 - member.probability), number, total))
+            for share, count, reached in steps:
+                key = (count if form is Form.AVERAGE else 0, round(reached, 9))
+                found.setdefault(key, [0.0, reached])[0] += share
+        if len(found) > MAX_COMPONENTS:
+            return None
+        chances = found
+    if form is Form.SUM:
+        return Spreads(tuple(Component(chance, total) for chance, total in chances.values()))
+    counted = [(chance, number, total) for (number, _), (chance, total) in chances.items() if number > 0]
+    return Spreads(tuple(Component(chance / defined, total / number) for chance, number, total in counted))
+
+
 def _gaussian(form: Form, members: Sequence[Member], laws: Sequence[Spreads]) -> tuple[Spreads, float]:
     """The Gaussian of the exact mean and variance, and the bound of how far its probabilities are off.
 
@@ -244,15 +297,22 @@ def _simulated(record: AggregateFunction, members: Sequence[Member], calculus: C
     generator = np.random.default_rng(calculus.seed)
     present = generator.random((calculus.draws, len(members))) < [member.probability for member in members]
     drawn = [_examples(member, generator, calculus.draws) for member in members]
-    times = [member.time for member in members]
-    results = []
-    for row, there in zip(zip(*drawn, strict=True), present.tolist(), strict=True):
-        result = record(list(compress(row, there)), list(compress(times, there)))
-        if result is not None:
-            results.append(as_float(result))
+    if record.form.is_sum:
+        total = np.where(present, np.array(drawn, np.float64).T, 0.0).sum(axis=1)
+        number = present.sum(axis=1)
+        if record.form is Form.AVERAGE:
+            total = total[number > 0] / number[number > 0]
+        results = total[np.isfinite(total)].tolist()
+    else:
+        times = [member.time for member in members]
+        results = []
+        for row, there in zip(zip(*drawn, strict=True), present.tolist(), strict=True):
+            result = record(list(compress(row, there)), list(compress(times, there)))
+            if result is not None:
+                results.append(as_float(result))
     if not results:
         return None, 0.0
-    return samples(results), 0.5 / math.sqrt(len(results))
+    return Sampled.of(np.array(results)), 0.5 / math.sqrt(len(results))
 
 
 def _examples(member: Member, generator: np.random.Generator, draws: int) -> Sequence[Value]:
@@ -309,6 +369,35 @@ class Extreme:
         if scale == 0.0:
             return point(shift)
         return Extreme(self.members, self.largest, self.defined, scale * self.scale, scale * self.shift + shift)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The law of a value drawn from one of several laws, each with its share."""
+
+    parts: tuple[tuple[float, Law], ...]
+
+    def below(self, bound: float, *, inclusive: bool) -> float:
+        """The probability of a value less than the bound, or equal to it where inclusive."""
+        return math.fsum(share * law.below(bound, inclusive=inclusive) for share, law in self.parts)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Draw values."""
+        shares = np.array([share for share, _ in self.parts])
+        chosen = generator.choice(len(shares), count, p=shares / shares.sum())
+        values = np.empty(count)
+        for place, (_, law) in enumerate(self.parts):
+            rows = np.flatnonzero(chosen == place)
+            values[rows] = law.draw(generator, len(rows)) if len(rows) else values[rows]
+        return values
+
+    def mean(self) -> float:
+        """The expected value."""
+        return bounded_sum(share * law.mean() for share, law in self.parts)
+
+    def moved(self, scale: float, shift: float) -> Law:
+        """The law of ``scale * value + shift``."""
+        return OneOf(tuple((share, law.moved(scale, shift)) for share, law in self.parts))
 
 
 def described(law: Law) -> Spreads:

@@ -10,7 +10,7 @@ from cepheus.core.values import Value, as_float
 from cepheus.rules.evaluate import evaluator
 from cepheus.rules.expressions import Expression
 from cepheus.uncertainty.aggregates import described
-from cepheus.uncertainty.laws import Foreign, Law, Spreads, added, distribution_of, samples
+from cepheus.uncertainty.laws import Foreign, Law, Sampled, Spreads, added, distribution_of, samples
 from cepheus.uncertainty.quantities import Drawn, Key, Quantity, UncertainSituation, linear, quantities
 
 
@@ -50,7 +50,7 @@ def law_of_value(expression: Expression, situation: UncertainSituation, calculus
         return None
     form = linear(expression, situation)
     if form is None:
-        return samples(_drawn(expression, situation, read, calculus))
+        return Sampled.of(np.array(_drawn(expression, situation, read, calculus)))
     moved = [read[key].law.moved(c, 0.0) for key, c in form.coefficients.items()]
     if not moved:
         return None
@@ -60,7 +60,8 @@ def law_of_value(expression: Expression, situation: UncertainSituation, calculus
     total = added(closed) if len(closed) == len(moved) else None
     if total is None:
         generator = np.random.default_rng(calculus.seed)
-        total = samples(np.sum([law.draw(generator, calculus.draws) for law in moved], axis=0).tolist())
+        drawn = np.sum([law.draw(generator, calculus.draws) for law in moved], axis=0)
+        return Sampled.of(drawn).moved(1.0, form.constant)
     return total.moved(1.0, form.constant)
 
 

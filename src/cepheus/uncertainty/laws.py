@@ -18,7 +18,18 @@ from typing import Any, Protocol, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
+from cepheus.core.distribution import (
+    Biased,
+    Custom,
+    Discrete,
+    Distribution,
+    Frozen,
+    Mixture,
+    Normal,
+    Samples,
+    Sum,
+    Uniform,
+)
 from cepheus.uncertainty.closed_forms import spread_cdf
 
 MAX_COMPONENTS = 1 << 14
@@ -148,9 +159,9 @@ class Spreads:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """``scale * X + shift`` for a distribution X of SciPy."""
+    """``scale * X + shift`` for a distribution X of SciPy, or one that can be asked like those."""
 
-    frozen: Frozen
+    frozen: Frozen | Custom
     scale: float
     shift: float
 
@@ -158,7 +169,7 @@ class Foreign:
         """The probability of a value less than the bound, or equal to it where inclusive."""
         scipy = _scipy(self.frozen)
         at = (bound - self.shift) / self.scale
-        atom = float(scipy.pmf(at)) if hasattr(scipy.dist, "pmf") and not hasattr(scipy.dist, "pdf") else 0.0
+        atom = 0.0 if has_density(scipy) else float(scipy.pmf(at))
         if self.scale > 0.0:
             return float(scipy.cdf(at)) - (0.0 if inclusive else atom)
         return float(scipy.sf(at)) + (atom if inclusive else 0.0)
@@ -178,15 +189,55 @@ class Foreign:
             return point(shift)
         return Foreign(self.frozen, scale * self.scale, scale * self.shift + shift)
 
-    def quantile(self, share: float) -> float:
-        """The value that the given share of values does not exceed."""
-        inner = share if self.scale > 0.0 else 1.0 - share
-        return self.scale * float(_scipy(self.frozen).ppf(inner)) + self.shift
+    @property
+    def has_density(self) -> bool:
+        """Whether no single value has a probability of its own."""
+        return has_density(_scipy(self.frozen))
+
+    def quantiles(self, shares: Floats) -> Floats:
+        """The values that given shares of values do not exceed."""
+        inner = shares if self.scale > 0.0 else 1.0 - shares
+        return self.scale * np.asarray(_scipy(self.frozen).ppf(inner), np.float64) + self.shift
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """The law of equally likely values, as many as a simulation gives; they are in order."""
+
+    values: Floats
+
+    @classmethod
+    def of(cls, values: Floats) -> Sampled:
+        """Put values in order."""
+        return cls(np.sort(values))
+
+    def below(self, bound: float, *, inclusive: bool) -> float:
+        """The probability of a value less than the bound, or equal to it where inclusive."""
+        return float(np.searchsorted(self.values, bound, "right" if inclusive else "left")) / len(self.values)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Draw values."""
+        return self.values[generator.integers(len(self.values), size=count)]
+
+    def mean(self) -> float:
+        """The expected value."""
+        return float((self.values / len(self.values)).sum())
+
+    def moved(self, scale: float, shift: float) -> Sampled:
+        """The law of ``scale * value + shift``."""
+        with np.errstate(over="ignore"):
+            moved = np.clip(scale * self.values + shift, -sys.float_info.max, sys.float_info.max)
+        return Sampled(moved if scale >= 0.0 else moved[::-1])
 
 
 @lru_cache(maxsize=256)
-def _scipy(frozen: Frozen) -> Any:
+def _scipy(frozen: Frozen | Custom) -> Any:
     return frozen.scipy()
+
+
+def has_density(scipy: Any) -> bool:
+    """Whether no single value of a distribution of SciPy has a probability of its own."""
+    return not hasattr(scipy, "pmf")
 
 
 def point(value: float) -> Spreads:
@@ -207,7 +258,7 @@ def law_of(error: Distribution, observed: float) -> Law:
     >>> law_of(Normal(0.0, 1.0), 31.8)
     Spreads(components=(Component(weight=1.0, mean=31.8, variance=1.0, widths=()),))
     """
-    if isinstance(error, Frozen):
+    if isinstance(error, Frozen | Custom):
         return Foreign(error, -1.0, observed)
     return spreads(error).moved(-1.0, observed)
 
@@ -237,8 +288,29 @@ def spreads(error: Distribution) -> Spreads:
             return total if total is not None else _drawn(error)
         case Samples(values=values):
             return samples(values)
+        case Biased(own=own, bias=bias):
+            return spreads(Sum((own, bias)))
         case Frozen():
             return _drawn(error)
+        case Custom(table=table):
+            return spreads(table)
+        case _:
+            assert_never(error)
+
+
+def is_foreign(error: Distribution) -> bool:
+    """Whether a distribution is not of the closed family, or not exactly."""
+    match error:
+        case Frozen() | Custom():
+            return True
+        case Mixture(parts=parts):
+            return any(is_foreign(part) for _, part in parts)
+        case Sum(parts=parts):
+            return any(map(is_foreign, parts))
+        case Biased(own=own, bias=bias):
+            return is_foreign(own) or is_foreign(bias)
+        case Normal() | Uniform() | Discrete() | Samples():
+            return False
         case _:
             assert_never(error)
 
@@ -310,14 +382,14 @@ def _component_below(component: Component, bound: float, inclusive: bool) -> flo
         return 1.0 if t > 0.0 or (inclusive and t == 0.0) else 0.0
     sd, widths = math.sqrt(component.variance), component.widths
     if len(widths) > 2:
-        return _many_uniform(t, sd, widths)
+        return many_uniform(t, sd, widths)
     return spread_cdf(t, sd, widths[0] if widths else 0.0, widths[1] if len(widths) > 1 else 0.0)
 
 
 _TERMS = np.arange(1, 1 << 14, dtype=np.float64)
 
 
-def _many_uniform(t: float, sd: float, widths: tuple[float, ...]) -> float:
+def many_uniform(t: float, sd: float, widths: tuple[float, ...]) -> float:
     """The distribution function of a spread of three or more uniform parts, by its Fourier series.
 
     The density vanishes, or nearly so, outside of the half period, and the terms fall with the fourth power or faster.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, assert_never
+from typing import Protocol, TypeVar, assert_never
 
 from cepheus.core.distribution import Distribution
 from cepheus.core.values import Value
@@ -24,6 +24,8 @@ from cepheus.rules.expressions import (
 from cepheus.rules.walk import walk
 from cepheus.uncertainty.laws import Law, law_of
 
+T = TypeVar("T")
+
 Key = Hashable
 """What makes two mentions of a quantity the same: an attribute of one event, or one aggregate of a match."""
 
@@ -33,13 +35,30 @@ class Quantity:
     """A number that is not known for certain; quantities of different keys are independent of one another.
 
     ``law`` is how the true value is distributed, ``error`` what the observed one is off by, ``written`` that error as
-    the event has it.
+    the event has it. ``bias`` is what the values of one source are off by together: the true value is then the sum of
+    the two.
     """
 
     key: Key
     law: Law
     error: Law
     written: Distribution | None = None
+    bias: Quantity | None = None
+
+    @property
+    def parts(self) -> tuple[Quantity, ...]:
+        """What the value is the sum of: the quantity itself and, if it has one, the bias of its source."""
+        return (self,) if self.bias is None else (self, self.bias)
+
+    def form(self) -> Linear:
+        """The value as a linear form."""
+        return Linear(0.0, {part.key: 1.0 for part in self.parts})
+
+    def value(self, values: Mapping[Key, T]) -> T:
+        """The value, where something is known for the keys of its parts."""
+        if self.bias is None:
+            return values[self.key]
+        return values[self.key] + values[self.bias.key]  # type: ignore[operator, no-any-return]  # numbers or arrays
 
     @classmethod
     def observed(cls, key: Key, value: float, error: Distribution) -> Quantity:
@@ -69,7 +88,7 @@ class Drawn:
     def attribute(self, event: str | None, name: str) -> Value | None:
         """An attribute of an event."""
         quantity = self.situation.quantity(AttributeRef(event, name))
-        return self.situation.attribute(event, name) if quantity is None else self.values[quantity.key]
+        return self.situation.attribute(event, name) if quantity is None else quantity.value(self.values)
 
     def computed(self, name: str) -> Value | None:
         """A computed value."""
@@ -107,7 +126,7 @@ def quantities(node: Constraint, situation: UncertainSituation) -> dict[Key, Qua
         if isinstance(child, AttributeRef | Parameter):
             quantity = situation.quantity(child)
             if quantity is not None:
-                found[quantity.key] = quantity
+                found.update((part.key, part) for part in quantity.parts)
     return found
 
 
@@ -118,10 +137,10 @@ def linear(expression: Expression, situation: UncertainSituation) -> Linear | No
             return _number(value)
         case AttributeRef(event=event, name=name):
             quantity = situation.quantity(expression)
-            return _number(situation.attribute(event, name)) if quantity is None else Linear(0.0, {quantity.key: 1.0})
+            return _number(situation.attribute(event, name)) if quantity is None else quantity.form()
         case Parameter(name=name):
             quantity = situation.quantity(expression)
-            return _number(situation.computed(name)) if quantity is None else Linear(0.0, {quantity.key: 1.0})
+            return _number(situation.computed(name)) if quantity is None else quantity.form()
         case Negative(operand=operand):
             form = linear(operand, situation)
             return None if form is None else form.times(-1.0)

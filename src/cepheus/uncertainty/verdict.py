@@ -61,7 +61,9 @@ class Reason(Enum):
     EVENT = "event"
     CONSTRAINT = "constraint"
     NEGATION = "negation"
+    CHOICE = "choice"
     AGGREGATE = "aggregate"
+    JOINT = "together"
     NETWORK = "network"
     RULE = "rule"
 

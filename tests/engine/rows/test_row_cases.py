@@ -3,8 +3,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from row_cases import CASES, RowCase
+from trino_cases import CASES as TRINO_CASES
+from trino_cases import TableCase
 
 from cepheus import RuleError, match_recognize
+from cepheus.core.values import ValueType
+from cepheus.engine.rows.engine import RowEngine
 from cepheus.language.sql import parse_query
 from cepheus.runtime.embedded.row_tables import ENGINES
 
@@ -16,6 +20,14 @@ def test_case(case: RowCase, engine: str) -> None:
     query = parse_query(f"SELECT {case.select} FROM events MATCH_RECOGNIZE ({case.clause})")
     table = match_recognize(query, _table(rows), engine=engine)
     assert [tuple(row.values()) for row in table.to_pylist()] == case.expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", TRINO_CASES, ids=lambda case: case.name)
+def test_behaviour_of_trino(case: TableCase, engine: str) -> None:
+    query = parse_query(f"SELECT {case.select} FROM events MATCH_RECOGNIZE ({case.clause})")
+    found = match_recognize(query, pa.table(dict(case.columns)), engine=engine)
+    assert [tuple(row.values()) for row in found.to_pylist()] == case.expected
 
 
 def _table(rows: list[dict[str, int]]) -> pa.Table:
@@ -57,6 +69,27 @@ def test_within() -> None:
     clause = """MATCH_RECOGNIZE (ORDER BY time MEASURES FIRST(n) AS a, LAST(n) AS z
         PATTERN (A A+) WITHIN INTERVAL '10' SECOND)"""
     assert [tuple(row.values()) for row in match_recognize(clause, table).to_pylist()] == [(0, 2)]
+
+
+def test_time_settles_within() -> None:
+    """A watermark ends what WITHIN bounds; a row at the very end of the interval is outside."""
+    clause = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY time MEASURES FIRST(n) AS a, LAST(n) AS z
+        PATTERN (A B+) WITHIN INTERVAL '10' SECOND DEFINE B AS sum(n) < 100)"""
+    types = {"k": ValueType.STRING, "time": ValueType.TIMESTAMP, "n": ValueType.INT}
+    matching = RowEngine(parse_query(clause), types).build()
+
+    def fed(*rows: tuple[str, int, int]) -> list[dict[str, object]]:
+        columns = zip(*rows, strict=True)
+        table = pa.table(dict(zip(("k", "time", "n"), map(list, columns), strict=True)))
+        found: list[dict[str, object]] = matching.feed(table).table.to_pylist()
+        return found
+
+    assert fed(("x", 0, 1), ("y", 1_000_000, 2), ("x", 4_000_000, 3)) == []
+    assert matching.advance(9_999_999).table.to_pylist() == []
+    assert matching.advance(10_000_000).table.to_pylist() == [{"k": "x", "a": 1, "z": 3}]
+    assert fed(("y", 11_000_000, 4), ("y", 12_000_000, 5)) == []
+    assert matching.advance(60_000_000).table.to_pylist() == [{"k": "y", "a": 4, "z": 5}]
+    assert matching.finish().table.num_rows == 0
 
 
 def test_types_that_do_not_fit_are_all_told() -> None:

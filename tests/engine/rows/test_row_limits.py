@@ -41,7 +41,16 @@ def test_a_search_that_looks_at_everything_from_every_row_is_given_up() -> None:
 
 def test_histories_that_multiply_are_given_up() -> None:
     with pytest.raises(LimitError, match="matches open at once"):
-        _found("(A | B)* C", "DEFINE A AS count(B.*) < 1000, C AS v = 2", 300)
+        _found("(A | B)* C", "DEFINE A AS stddev(B.v) < 1000 OR v = 1, C AS v = 2", 300)
+
+
+def test_histories_that_conditions_cannot_tell_apart_are_one() -> None:
+    assert _found("(A | B)* C", "DEFINE A AS count(B.*) < 1000, C AS v = 2", 150) == 0
+
+
+def test_a_search_with_conditions_on_the_match_that_runs_away_is_given_up() -> None:
+    with pytest.raises(LimitError, match=r"the pattern \(\(A\+\)\+ B\) tries each row more than"):
+        _found("(A+)+ B", "DEFINE A AS v <= FIRST(v), B AS v = 2")
 
 
 def test_a_pattern_that_is_too_large_is_told() -> None:

@@ -34,7 +34,7 @@ def test_valid_rules_print_and_parse(rules: RuleSet) -> None:
     assert from_json(json.loads(json.dumps(to_json(rules)))) == rules
 
 
-@given(patterns)
+@given(patterns())
 def test_patterns_print_and_parse(pattern: Pattern) -> None:
     assert parse_pattern(format_pattern(pattern)) == pattern
 

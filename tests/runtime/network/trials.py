@@ -29,7 +29,7 @@ from cepheus.runtime.network.protocol.messages import (
     Publish,
     Tick,
 )
-from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy, check_supported
+from cepheus.runtime.network.protocol.strategy import Delivery, Masters, Options, Strategy, check_supported
 from cepheus.runtime.network.simulation.faults import FaultyNetwork
 from cepheus.runtime.network.simulation.simulator import Network
 
@@ -142,8 +142,9 @@ def show(event: Event) -> str:
 
 def options_of(trial: Trial) -> Options:
     """Give the options of a trial: masters are chosen from the start, or over and over while events flow."""
-    masters = Masters.TOP if trial.seed % 2 else Masters.ADAPTIVE
-    return Options(trial.strategy, masters=masters, adapt_every=25)
+    masters = tuple(Masters)[trial.seed % len(Masters)]
+    delivery = tuple(Delivery)[trial.seed // 4 % len(Delivery)]
+    return Options(trial.strategy, masters=masters, adapt_every=25, delivery=delivery)
 
 
 def run(trial: Trial) -> tuple[Seen, int]:

@@ -24,7 +24,16 @@ where area = Fire.area and fires = $c;
 define Used(area: string)
 from Smoke(area = $a) and first Temp(area = $a and value > 30) within 8 s from Smoke
 where area = Smoke.area
-consuming Temp
+consuming Temp;
+define Unseen(area: string)
+from Smoke(area = $a) and not Temp(area = $a) within 4 s after Smoke
+where area = $a;
+define Hot(readings: int)
+from every 10 s and 3 < $n = Count(Temp(value > 60) within 10 s from now)
+where readings = $n;
+define Smokes(area: string, so_far: int)
+from Smoke(area = $a) and $n = Count(Smoke(area = $a) since start)
+where area = $a and so_far = $n
 """
 SCHEMA = "type string, time timestamp, area string, value double, n long"
 DELAY = 3 * SECOND
@@ -72,5 +81,5 @@ def write_file(events: list[dict[str, Any]], folder: Path, number: int) -> None:
 def expected(events: list[dict[str, Any]]) -> list[tuple[str, int, str]]:
     """Give type, time and id of what one run of the embedded engine finds; ties are broken by ``n``."""
     records = [{**event, "id": event["n"]} for event in events]
-    found = cepheus.compile(RULES).detect(records, sequence="n")
+    found = cepheus.compile(RULES).detect(records, sequence="n", until=events[-1]["time"] + 60 * SECOND)
     return sorted((event.type, event.time, str(event.id)) for event in found.to_events())

@@ -108,8 +108,8 @@ class Run:
             self.late += 0 if outcome.late is None else outcome.late.num_rows
             return outcome.wake
 
-    def run(self, disorder: int = 0) -> list[Event]:
-        """Run the whole stream, no event late, in micro-batches of random size."""
+    def run(self, disorder: int = 0, end: int = INT_MAX) -> list[Event]:
+        """Run the whole stream, no event late, in micro-batches of random size; the watermark goes on to its end."""
         times = self.work.times(self.events).tolist()
         arrivals = sorted(range(len(times)), key=lambda row: (times[row] + self.random.randint(0, disorder), row))
         seen, watermark, place = MIN_TIME, MIN_TIME, 0
@@ -123,5 +123,5 @@ class Run:
             watermark = max(watermark, seen - disorder)
             if self.random.random() < 0.3:
                 self.call([], watermark)
-        self.call([], INT_MAX)
+        self.call([], end)
         return self.found

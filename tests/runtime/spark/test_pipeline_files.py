@@ -73,6 +73,15 @@ def test_mistakes(tmp_path: Path, text: str, expected: str) -> None:
     assert any(finding.startswith(expected) for finding in findings(tmp_path, text))
 
 
+def test_provenance_is_asked_for_as_everywhere(tmp_path: Path) -> None:
+    for written, expected in (("true", True), ("false", False), ('"full"', "full")):
+        pipeline = read_pipeline(write(tmp_path, GOOD + f"\n[detect]\nprovenance = {written}\n"))
+        assert pipeline.detect.provenance == expected
+    assert findings(tmp_path, GOOD + '\n[detect]\nprovenance = "some"\n') == [
+        "15: 'some' is not a choice for provenance"
+    ]
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="there is no file"):
         read_pipeline(tmp_path / "nothing.toml")

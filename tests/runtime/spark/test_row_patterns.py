@@ -46,14 +46,6 @@ def test_as_in_one_process(query: str, spark: SparkSession) -> None:
     assert sorted(map(repr, found)) == sorted(map(repr, wanted))
 
 
-def test_a_stream_is_refused(spark: SparkSession) -> None:
-    from cepheus.spark import match_recognize
-
-    frame = spark.readStream.format("rate").load()
-    with pytest.raises(cepheus.UnsupportedError, match="streams"):
-        match_recognize("MATCH_RECOGNIZE (ORDER BY timestamp MEASURES LAST(value) AS v PATTERN (A))", frame)
-
-
 def test_a_wrong_column_is_told_before_anything_runs(spark: SparkSession) -> None:
     from cepheus.spark import match_recognize
 

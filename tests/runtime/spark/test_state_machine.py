@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -29,6 +30,7 @@ sys.path.append(str(Path(__file__).parents[2] / "engine"))
 from agreement import normal, to_batch
 from agreement import run as run_case
 from random_cases import make_case
+from random_rules import LIVELY
 from shard_runs import ListedWork, Run
 
 FIRE = (
@@ -59,6 +61,24 @@ def test_random_rules_give_what_one_run_gives(seed: int, bounded: bool, monkeypa
     found = normal(run.run(disorder=seed % 5))
     assert sorted(map(repr, found)) == sorted(map(repr, normal(wanted)))
     assert run.late == 0
+    assert run.ties == ties
+
+
+@pytest.mark.parametrize("seed", range(7000, 7060))
+@pytest.mark.parametrize("bounded", [True, False], ids=["pieces", "base"])
+def test_timers_cross_the_borders_of_batches(seed: int, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_machine, "_LEAST_BASE", 1)
+    try:
+        case = make_case(seed, coarse=1 + seed % 3, ordered=seed % 4 == 2, share=0, timed=True, habits=LIVELY)
+        end = max((event.time for event in case.events), default=0) + Random(seed).randint(1, 40)
+        wanted, ties = run_case(replace(case, until=end), "reference", "single")
+    except (RuleError, LimitError):
+        return
+    engine = "auto" if seed % 5 == 0 else "reference"
+    work = ListedWork(case.checked, listed(list(case.events)), engine_name=engine, bounded=bounded)
+    run = Run.of(work, Random(seed))
+    found = normal(run.run(disorder=seed % 5, end=end))
+    assert sorted(map(repr, found)) == sorted(map(repr, normal(wanted))), case.text
     assert run.ties == ties
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -28,12 +29,11 @@ IN_THE_MIDDLE = 0.7
 class Job:
     """The job in a process group of its own, so that a kill takes Java and all the rest with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, script: Sequence[str] = ()) -> None:
         self._log = (folder / "job.log").open("ab")
         self._commits = folder / "checkpoint" / "commits"
-        self._process = subprocess.Popen(
-            [sys.executable, str(JOB), str(folder)], stdout=self._log, stderr=self._log, start_new_session=True
-        )
+        command = [sys.executable, *(script or (str(JOB), str(folder)))]
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=self._log, start_new_session=True)
 
     def commits(self) -> int:
         """Count the micro-batches that are done for good."""

@@ -25,6 +25,7 @@ from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.parallel.engine import ParallelEngine
+from cepheus.engine.parallel.slices import SlicedEngine
 from cepheus.engine.parallel.snapshot import is_parallel
 from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.engine.uncertain.engine import UncertainEngine
@@ -41,9 +42,14 @@ class CertainFirstEngine:
     """Runs a fast engine and, from the first uncertainty on, one that knows what that means."""
 
     def __init__(
-        self, engine: ColumnsEngine | ParallelEngine, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS
+        self,
+        engine: ColumnsEngine | ParallelEngine,
+        limit: int = DEFAULT_LIMIT,
+        calculus: Calculus = DEFAULT_CALCULUS,
+        threads: int = 1,
     ) -> None:
         self._fast = engine
+        self._threads = threads
         self._limit = limit
         self._calculus = calculus
         self._deployed: set[str] | None = set()
@@ -135,23 +141,34 @@ class CertainFirstEngine:
             header, blobs = unpack(self.name, data)
             self._deployed = None  # a snapshot does not tell
             if "at_work" not in header:
-                if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
+                if is_parallel(header) != isinstance(self._fast, ParallelEngine):
                     self._use(cast(Engine, self._fast), certain=True)
                     self._earlier += self._fast.ties
-                    self._fast = ParallelEngine(self._limit, threads=1)
+                    kind: type[ParallelEngine | SlicedEngine] = ParallelEngine if is_parallel(header) else SlicedEngine
+                    self._fast = kind(self._limit, self._threads)
                     self._engine = cast(Engine, self._fast)
                 self._fast.restore(data)
                 self._use(cast(Engine, self._fast), certain=True)
                 return
             found = _HEADER(header, "$")["at_work"]
             form.only_blobs(blobs, ("engine",))
-            kind = UncertainEngine if found == UncertainEngine.name else ReferenceEngine
-            self._use(kind(self._limit, self._calculus))
+            at_work = UncertainEngine if found == UncertainEngine.name else ReferenceEngine
+            self._use(at_work(self._limit, self._calculus))
             self._engine.restore(blobs["engine"])
 
     def _give_way(self) -> None:
         """Let an engine that works out probabilities go on from here."""
         saved = self._fast.saved()
+        if any(len(total.lanes) for total in saved.totals):
+            raise UnsupportedError.of(
+                "unsupported",
+                f"rule '{saved.totals[0].rule}' aggregates since the start, and what it has counted is gone: "
+                "an uncertain event comes too late",
+                hint="choose the engine reference from the start",
+            )
+        if self._calculus.posterior:  # what passed a rule is for the reference to say
+            self._refer(past_of(saved))
+            return
         uncertain = UncertainEngine(self._limit, self._calculus)
         try:
             uncertain.take_over(saved, StringTable(saved.texts))

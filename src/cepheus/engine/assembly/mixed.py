@@ -26,8 +26,8 @@ from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.pattern.constructs import require_rules
-from cepheus.rules.expressions import EventPattern
-from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
+from cepheus.rules.check.rows import types_read
+from cepheus.rules.interval.model import IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.walk import walk
 
@@ -326,12 +326,6 @@ def _of_types(batch: EventBatch, types: frozenset[str]) -> EventBatch:
     if len(codes) == len(batch.types):
         return batch
     return batch.take(np.flatnonzero(np.isin(batch.codes, codes)))
-
-
-def types_read(rule: AnyRule) -> frozenset[str]:
-    """The types of events that a rule of either family looks at."""
-    nodes = walk(rule)  # a rule of TESLA may also aggregate in its assignments
-    return frozenset(node.type for node in nodes if isinstance(node, Atom | EventPattern))
 
 
 def feed_each_other(rules: Sequence[AnyRule]) -> bool:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
-from cepheus.core.options import AUTO, RunOptions
+from cepheus.core.options import AUTO, RunOptions, Threads
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly.mixed import MixedEngine
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base.interface import Engine
+from cepheus.plan.split.memory import memory
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule, Rule
+from cepheus.rules.resolve import resolve
+from cepheus.rules.resolved import since_start
+from cepheus.rules.rows.model import RowRule
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
@@ -35,6 +40,9 @@ _INTERVAL_ENGINES: dict[str, tuple[str, str]] = {
     "interval-reference": ("cepheus.engine.reference.interval_engine", "IntervalReferenceEngine"),
 }
 """The module and class of every engine of interval rules, the fastest first; the last one is their reference."""
+
+ROWS = "rows"
+"""The engine of queries over rows."""
 
 _ONLY_BY_NAME = ("automata", "matching")
 """Engines that ``auto`` passes over: what they can run, a faster one can."""
@@ -78,20 +86,36 @@ def create(
         options = RunOptions(engine=options)
     name = options.engine
     _require_threads(name, options.threads)
-    if any(isinstance(rule, Rule) and rule.pattern.timer is not None for rule in rules):
-        options = replace(options, threads=1)  # time is one for all rules: moments are not dealt out
+    if options.threads not in (1, AUTO) and any(isinstance(rule, Rule) and not _is_dealt_out(rule) for rule in rules):
+        options = replace(options, threads=1)  # time is one for all rules: moments and totals are not dealt out
     schema = Schema() if schema is None else schema
+    if ROWS in name.split("+") or any(isinstance(rule, RowRule) for rule in rules):
+        return weighted(_staged(options, rules, schema, observe), beliefs)
     if "+" in name or name in _INTERVAL_ENGINES or any(isinstance(rule, IntervalRule) for rule in rules):
         return weighted(_mixed(options, rules, schema, observe), beliefs)
     if name != AUTO:
-        return weighted(_deployed(_load(name, options, observe), rules, schema), beliefs)
+        return weighted(_deployed(_load(name, options, observe, rules), rules, schema), beliefs)
     *faster, last = (engine for engine in _ENGINES if engine not in _ONLY_BY_NAME)
     for candidate in faster:
         try:
-            return weighted(_deployed(_load(candidate, options, observe), rules, schema), beliefs)
+            return weighted(_deployed(_load(candidate, options, observe, rules), rules, schema), beliefs)
         except UnsupportedError:
             continue
     return weighted(_deployed(_load(last, options, observe), rules, schema), beliefs)
+
+
+def _staged(options: RunOptions, rules: Sequence[AnyRule], schema: Schema, observe: Observer | None) -> Engine:
+    """Make an engine for queries over rows and rules beside them; its name is that of the others' engine, + rows."""
+    from cepheus.engine.assembly.staged import StagedEngine
+
+    def make(other: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
+        return create(replace(options, engine=other), rules, schema, observe=observe)
+
+    others = [each for each in options.engine.split("+") if each != ROWS]
+    for given in others:
+        if given not in (AUTO, *_ENGINES, *_INTERVAL_ENGINES):
+            raise _no_such_engine(given)
+    return _deployed(StagedEngine("+".join(others) or AUTO, make, options.limit), rules, schema)
 
 
 def interval_names() -> tuple[str, ...]:
@@ -157,20 +181,25 @@ def _deployed(engine: Engine, rules: Sequence[AnyRule], schema: Schema) -> Engin
     return engine
 
 
-def threads_for(name: str, threads: int) -> int:
+def threads_for(name: str, threads: Threads) -> Threads:
     """The number of threads, of so many, that an engine can use."""
     return threads if name == _IN_THREADS or name.startswith(f"{_IN_THREADS}+") else 1
 
 
-def _require_threads(name: str, threads: int) -> None:
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _require_threads(name: str, threads: Threads) -> None:
     """Refuse several threads for an engine that has but one."""
-    if threads > 1 and name in _ENGINES and name != _IN_THREADS:
+    if threads not in (1, AUTO) and name in _ENGINES and name != _IN_THREADS:
         raise OptionError.of(
             "threads", f"the engine {name} runs on one thread", hint=f"choose the engine {_IN_THREADS}"
         )
 
 
-def _load(name: str, options: RunOptions, observe: Observer | None) -> Engine:
+def _load(name: str, options: RunOptions, observe: Observer | None, rules: Sequence[AnyRule] = ()) -> Engine:
     if name not in _ENGINES:
         raise _no_such_engine(name)
     module, cls = _ENGINES[name]
@@ -184,10 +213,15 @@ def _load(name: str, options: RunOptions, observe: Observer | None) -> Engine:
         CertainFirstEngine,  # it knows the compiled engines, which are imported when asked for
     )
 
-    if options.threads > 1 and name == _IN_THREADS:
+    threads = options.threads if isinstance(options.threads, int) else processors()
+    if threads > 1 and name == _IN_THREADS:
         from cepheus.engine.parallel.engine import ParallelEngine
+        from cepheus.engine.parallel.slices import SlicedEngine
 
-        return CertainFirstEngine(ParallelEngine(limit, options.threads), limit, calculus)
+        resolved = [resolve(rule) for rule in rules if isinstance(rule, Rule)]
+        by_time = options.threads == AUTO or memory(resolved) is not None
+        threaded: type[SlicedEngine | ParallelEngine] = SlicedEngine if by_time else ParallelEngine
+        return CertainFirstEngine(threaded(limit, threads), limit, calculus, threads)
     return CertainFirstEngine(make(limit), limit, calculus)
 
 
@@ -195,7 +229,7 @@ _RENAMED = {"figure2": "it is called interval-reference"}
 
 
 def _no_such_engine(name: str) -> OptionError:
-    known = (AUTO, *_ENGINES, *_INTERVAL_ENGINES)
+    known = (AUTO, *_ENGINES, *_INTERVAL_ENGINES, ROWS)
     hint = _RENAMED.get(name) or did_you_mean(name, known) or f"the engines are {', '.join(known)}"
     return OptionError.of("engine", f"there is no engine '{name}'", hint=hint)
 
@@ -240,3 +274,8 @@ def _showing(engine: Engine) -> GoalsEngine | None:
             "unsupported", f"the engine {name} does not show what is under way", hint="choose the engine goals"
         )
     return cast("GoalsEngine", engine.intervals)
+
+
+def _is_dealt_out(rule: Rule) -> bool:
+    """Whether the events of a rule can be dealt out to several threads."""
+    return rule.pattern.timer is None and not since_start(resolve(rule))

@@ -25,8 +25,9 @@ from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.capabilities import AUTOMATA
 from cepheus.engine.base.snapshot import pack, restoring, unpack, wrong_content
 from cepheus.engine.base.ties import TieCounts
-from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
-from cepheus.engine.lowered.snapshot import DeployedRule
+from cepheus.engine.lowered.engine import LoweredEngine
+from cepheus.engine.lowered.made_of import Flattened, Kernel
+from cepheus.engine.lowered.snapshot import DeployedRule, StoredType
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.process import replay
 from cepheus.kernel.program import Words
@@ -198,10 +199,10 @@ class AutomataEngine(LoweredEngine):
         sweep_instances(self._table.address, self._context[At.TIME])
         return write_instances(self.name, events, saved_instances(self._table, self._instances, self._states))
 
-    def _born(self) -> Words:
+    def _born(self, stored: StoredType, time: int) -> Words:
         """The first row that each column may hold; entrances, numbered after the columns, are for new events."""
         never = np.full(len(self._tables.entrances), MAX_TIME, np.int64)
-        return np.concatenate([super()._born()[: self._lowering.column_count], never])
+        return np.concatenate([super()._born(stored, time)[: self._lowering.column_count], never])
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew, put its events back and then the instances."""

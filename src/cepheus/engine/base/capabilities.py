@@ -24,7 +24,9 @@ _MANY: frozenset[Enum] = frozenset(
 )
 """Constructs by which a rule looks at all events of a window before it takes one, or names all of them."""
 
-_NOT_IN_AUTOMATA: frozenset[Enum] = _MANY | {Construct.TIES_ORDERED, Construct.TIMERS}
+_COMPUTED_BEFORE = "compute it before, as an attribute of the events"
+
+_NOT_IN_AUTOMATA: frozenset[Enum] = _MANY | {Construct.TIES_ORDERED, Construct.TIMERS, Construct.SINCE_START}
 
 AUTOMATA = replace(
     COMPILED,
@@ -49,7 +51,7 @@ MATCHING = Support(
     "choose the engine auto or reference",
     _EVERYTHING
     - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.RANKINGS, Construct.TIES_ORDERED}
-    - {Construct.TIMERS},
+    - {Construct.TIMERS, Construct.SINCE_START, Construct.OTHER_TOTALS},
     lambda _: True,
     lambda _: True,
     MappingProxyType(
@@ -67,8 +69,16 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.RENAMED} - _MANY,
-    instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
+    constructs=MATCHING.constructs
+    - {Construct.INTERVAL_RULES, Construct.ROW_QUERIES, Construct.PROBABILITIES, Construct.RENAMED}
+    - {Construct.LOCAL_FUNCTIONS}
+    - _MANY,
+    instead=MappingProxyType(
+        {
+            Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be",
+            Construct.LOCAL_FUNCTIONS: _COMPUTED_BEFORE,
+        }
+    ),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.
@@ -76,8 +86,16 @@ NETWORK = replace(
 Partial rules know of these policies which events may be dropped on the way.
 """
 
-SPARK = replace(REFERENCE, name="spark", subject="Spark does", arrival=Arrival.WITHIN_WATERMARK)
-"""Each task takes the fastest engine that runs its rules, the reference at last."""
+SPARK = replace(
+    REFERENCE,
+    name="spark",
+    subject="Spark does",
+    elsewhere="run it in one process",
+    constructs=_EVERYTHING - {Construct.LOCAL_FUNCTIONS},
+    instead=MappingProxyType({Construct.LOCAL_FUNCTIONS: _COMPUTED_BEFORE}),
+    arrival=Arrival.WITHIN_WATERMARK,
+)
+"""Each task takes the fastest engine that runs its rules, the reference at last. No code of a program is sent to it."""
 
 MIXED = replace(
     REFERENCE,
@@ -88,12 +106,20 @@ MIXED = replace(
 )
 """Rules of both families feed one another event by event, and moments are no events."""
 
+STAGED = replace(
+    MIXED,
+    name="staged",
+    subject="an engine for queries over rows beside other rules does",
+    elsewhere="run the queries in a session of their own",
+)
+"""What reads matches waits for them, and moments do not."""
+
 PARALLEL = replace(
     REFERENCE,
     name="threads",
     subject="an engine on several threads does",
     elsewhere="run with threads=1",
-    constructs=_EVERYTHING - {Construct.TIMERS},
+    constructs=_EVERYTHING - {Construct.TIMERS, Construct.SINCE_START, Construct.OTHER_TOTALS},
 )
 """Events are dealt out to threads, and time is one for all of them; what else each runs is the engine's affair."""
 

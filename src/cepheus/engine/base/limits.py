@@ -37,6 +37,26 @@ def too_many_composites(rule: AnyRule, limit: int, rules: Sequence[AnyRule] = ()
     return _too_many(rule, limit, "narrow its windows, choose last instead of each, or raise the limit")
 
 
+def too_many_values(rule: AnyRule, limit: int) -> LimitError:
+    """The error for a rule with an aggregate that would have to hold more values than the limit allows."""
+    return LimitError.of(
+        "too-many-values",
+        f"an aggregate of rule '{rule.name}' would hold more than {limit} values at once",
+        span=rule.span,
+        hint="narrow its window, count distinct values by 'approximate', or raise the limit",
+    )
+
+
+def too_many_members(rule: AnyRule, limit: int) -> LimitError:
+    """The error for a rule whose composite events would name more members than the limit allows."""
+    return LimitError.of(
+        "too-many-members",
+        f"what rule '{rule.name}' makes of one event would name more than {limit} members",
+        span=rule.span,
+        hint="narrow the windows of its collections, leave full provenance out, or raise the limit",
+    )
+
+
 def _too_many(rule: AnyRule, limit: int, hint: str) -> LimitError:
     return LimitError.of(
         "too-many-composite-events",

@@ -12,14 +12,17 @@ from cepheus.core.errors import EventError, OptionError, UnsupportedError, did_y
 from cepheus.core.event import Event
 from cepheus.rules.interval.model import Anything, Atom, IntervalRule
 from cepheus.rules.model import AnyRule, Rule
+from cepheus.rules.rows.model import RowRule
 from cepheus.rules.walk import walk
 
 
 def tesla_rules(rules: Sequence[AnyRule], engine: str) -> list[Rule]:
-    """Take the rules as those of TESLA; UnsupportedError if one is an interval rule."""
+    """Take the rules as those of TESLA; UnsupportedError if one is of another family."""
     for rule in rules:
         if isinstance(rule, IntervalRule):
             raise _other_family(rule, engine, "interval rules of the ETALIS language")
+        if isinstance(rule, RowRule):
+            raise _other_family(rule, engine, "queries with MATCH_RECOGNIZE")
     return [rule for rule in rules if isinstance(rule, Rule)]
 
 
@@ -37,8 +40,10 @@ def require_ties(rules: Iterable[Rule], *, ordered: bool) -> None:
 
 
 def interval_rules(rules: Sequence[AnyRule], engine: str) -> list[IntervalRule]:
-    """Take the rules as interval rules; UnsupportedError if one is a rule of TESLA."""
+    """Take the rules as interval rules; UnsupportedError if one is of another family."""
     for rule in rules:
+        if isinstance(rule, RowRule):
+            raise _other_family(rule, engine, "queries with MATCH_RECOGNIZE")
         if isinstance(rule, Rule):
             raise _other_family(rule, engine, "rules of TESLA")
     return [rule for rule in rules if isinstance(rule, IntervalRule)]
@@ -49,7 +54,7 @@ def _other_family(rule: AnyRule, engine: str, family: str) -> UnsupportedError:
         "unsupported",
         f"the engine {engine} does not run {family}",
         span=rule.span,
-        hint="start the session with a rule of that family, so that it has an engine for both",
+        hint="start the session with a rule of that family, so that it has an engine for it",
     )
 
 
@@ -74,7 +79,7 @@ def reads_of(rules: Iterable[IntervalRule], names: Mapping[str, Sequence[str]]) 
     return found
 
 
-def refuse_uncertain(batch: EventBatch, reads: Reads) -> None:
+def refuse_uncertain(batch: EventBatch, reads: Reads, family: str = "rules of ETALIS") -> None:
     """Raise an EventError if an event from outside is uncertain in what rules read of it.
 
     A composite event counts as certain wherever it is fed on.
@@ -89,10 +94,10 @@ def refuse_uncertain(batch: EventBatch, reads: Reads) -> None:
             continue
         rows = outside & (batch.codes == batch.types.index(name))
         if batch.probabilities is not None and (batch.probabilities[rows] != 1.0).any():
-            raise _doubtful(name)
+            raise _doubtful(name, family)
         for attribute, errors in batch.errors.items():
             if attribute in read and (ErrorColumn.of(errors).kinds[rows] != ErrorKind.NONE).any():
-                raise _off(name, attribute)
+                raise _off(name, attribute, family)
 
 
 def refuse_uncertain_event(event: Event, reads: Reads) -> None:
@@ -105,13 +110,13 @@ def refuse_uncertain_event(event: Event, reads: Reads) -> None:
         raise _off(event.type, attribute)
 
 
-def _doubtful(event_type: str) -> EventError:
-    message = f"rules of ETALIS take events as certain, but an event {event_type} has a probability"
+def _doubtful(event_type: str, family: str = "rules of ETALIS") -> EventError:
+    message = f"{family} take events as certain, but an event {event_type} has a probability"
     return EventError.of("uncertain-event", message, hint=_HINT)
 
 
-def _off(event_type: str, attribute: str) -> EventError:
-    message = f"rules of ETALIS take events as certain, but {event_type}.{attribute}, which they read, has an error"
+def _off(event_type: str, attribute: str, family: str = "rules of ETALIS") -> EventError:
+    message = f"{family} take events as certain, but {event_type}.{attribute}, which they read, has an error"
     return EventError.of("uncertain-event", message, hint=_HINT)
 
 

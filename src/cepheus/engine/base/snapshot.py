@@ -12,7 +12,7 @@ from typing import Any
 from cepheus.core.errors import CepheusError, SnapshotError
 
 _MAGIC = b"CEPHSNAP"
-_VERSION = 4
+_VERSION = 5
 _HEAD = struct.Struct("<8sHH32sQ")
 
 

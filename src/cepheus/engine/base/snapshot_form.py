@@ -64,6 +64,9 @@ integer: Reader[int] = integer_between(INT_MIN, INT_MAX)
 time: Reader[int] = integer_between(MIN_TIME, MAX_TIME)
 """Microseconds since the epoch."""
 
+horizon: Reader[int] = integer_between(MIN_TIME, MAX_TIME + 1)
+"""The time before which all has come: beyond the last moment once everything has."""
+
 
 def text(value: object, path: str) -> str:
     """Read a text."""

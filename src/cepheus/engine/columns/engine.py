@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from cepheus.engine.columns.kernel import run
-from cepheus.engine.lowered.engine import Kernel, LoweredEngine
+from cepheus.engine.lowered.engine import LoweredEngine
+from cepheus.engine.lowered.made_of import Kernel
 from cepheus.kernel.process import replay
 
 
@@ -14,3 +15,4 @@ class ColumnsEngine(LoweredEngine):
 
     name: ClassVar[str] = "columns"
     kernel: ClassVar[Kernel] = Kernel(run, replay)
+    settles: ClassVar[bool] = True

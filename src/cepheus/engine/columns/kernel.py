@@ -13,7 +13,7 @@ from cepheus.kernel.emit import emit, emit_window, enqueue, rule_at
 from cepheus.kernel.listing import listing_by
 from cepheus.kernel.loop import loop_over
 from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, poke, word
-from cepheus.kernel.process import Handling, accept, fetch, process_with, steps_of, store_entry
+from cepheus.kernel.process import Handling, accept, enter, fetch, process_with, steps_of, store_entry
 from cepheus.kernel.program import BriefField, RuleField, RuleFlag, StepField, StepFlag
 from cepheus.kernel.search import Steps, constraints_hold, keep_all, search_all_with, search_with
 from cepheus.kernel.state import DONE, Cursor
@@ -94,5 +94,5 @@ def _search(context: int, rule_number: int, events_before: int) -> int:
 
 _search_all = search_all_with(_search, enqueue, compiled)
 
-run = loop_over(process_with(Handling(accept, fetch, _search_all, store_entry), inlined), _search_all)
+run = loop_over(process_with(Handling(accept, fetch, _search_all, store_entry), inlined), _search_all, enter)
 """Process the queue of composite events and then the input of a context, from where the last call left it."""

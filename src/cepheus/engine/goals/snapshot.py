@@ -25,9 +25,10 @@ from cepheus.plan.interval.flatten import Since
 from cepheus.plan.interval.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Match, Record, Tag
 from cepheus.plan.interval.tables import tag_words
 from cepheus.plan.interval.values import CODED
-from cepheus.rules.interval.json_form import node_from_json, node_to_json, read_interval_rule
+from cepheus.rules.interval.json_form import node_from_json, read_interval_rule
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.json_fields import integer_between
+from cepheus.rules.node_json import node_to_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ one with a kernel of their own, and know nothing of one another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,51 +20,42 @@ from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
-from cepheus.engine.base.limits import too_many_composites
+from cepheus.engine.base.limits import too_many_composites, too_many_members, too_many_values
 from cepheus.engine.base.refusals import require_ties, tesla_rules
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
 from cepheus.engine.lowered.intake import BatchWords, Intake
+from cepheus.engine.lowered.made_of import Flattened, Kernel
 from cepheus.engine.lowered.outlet import Found, Gathered, Outlet, to_batch
 from cepheus.engine.lowered.single_event import SingleInput
-from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
+from cepheus.engine.lowered.snapshot import (
+    DeployedRule,
+    Saved,
+    StoredType,
+    laid_out,
+    read,
+    require_texts,
+    stored_type,
+    write,
+)
 from cepheus.engine.lowered.texts import TextCensus, mark_texts
 from cepheus.engine.lowered.timers import Timers
+from cepheus.engine.lowered.totals import totals_of, totals_to_put
 from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.context import Context, Input, Scratch, State
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
-from cepheus.kernel.process import Replay
-from cepheus.kernel.program import HEADER, Program, TypeField, Words
-from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
+from cepheus.kernel.program import SLOT_TIME, StepKind, TotalKind, TypeField, Words
+from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, TOO_MANY, Status, TypeState
 from cepheus.kernel.strings import StringTable
+from cepheus.kernel.totals import put_total
 from cepheus.plan.pattern.flatten import flatten
 from cepheus.plan.pattern.layouts import ORDER
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.model import AnyRule
 from cepheus.rules.resolve import resolve
-
-
-class Kernel(NamedTuple):
-    """Compiled functions: ``run`` takes the events of a context in, ``replay`` puts the rows of a snapshot back."""
-
-    run: Callable[[int], int]
-    replay: Replay
-
-
-class Flattened(NamedTuple):
-    """Rules as the tables that a kernel reads, and what these ask for besides the usual.
-
-    ``fields`` is how many fields a composite event has behind its own, ``members`` how many rules and columns more an
-    event may concern, ``listening`` the types of events that something else than the program listens to.
-    """
-
-    program: Program
-    fields: int = 0
-    members: int = 0
-    listening: Sequence[int] = ()
 
 
 class LoweredEngine:
@@ -88,6 +79,8 @@ class LoweredEngine:
 
     name: ClassVar[str]
     kernel: ClassVar[Kernel]
+    settles: ClassVar[bool] = False
+    """Whether the kernel goes by what is left to do with events (``Left``)."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT, *, strings: StringTable | None = None, traced: bool = False) -> None:
         self._limit = limit
@@ -107,10 +100,12 @@ class LoweredEngine:
         self._order: tuple[LoweredRule, ...] = ()
         self._outlet = Outlet(())
         self._listening: list[bool] = []
-        self._program = flatten(self._lowering)
+        self._flat = Flattened(flatten(self._lowering))
+        self._program = self._flat.program
         self._state = State()
         self._scratch = Scratch.for_rules(0, 0)
         self._single: SingleInput | None = None
+        self._full: list[Words] | None = None  # blocks of the output that are full, where they may be given one by one
         self._context = self._context.renewed()
         self._context.use_output(self._output)
         self._tables_used = strings.tables
@@ -153,9 +148,7 @@ class LoweredEngine:
     def _stored(self) -> dict[str, int]:
         """How many rows have been stored so far, by event type."""
         counts = self._state.type_state[:, TypeState.NEXT].tolist()
-        return {
-            layout.name: counts[layout.index] for layout in self._lowering.types.values() if layout.index < len(counts)
-        }
+        return {layout.name: count for layout, count in zip(self._lowering.types.values(), counts, strict=False)}
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and the columns that only it used."""
@@ -177,34 +170,38 @@ class LoweredEngine:
         if not self._stale:
             return
         announce_compilation(self.kernel.run)
-        flat = self._flatten()
-        self._program = flat.program
-        self._context.use_program(self._program)
-        self._context.use_homes([layout.slots.get(OWNED_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
-        adapt(self._context, self._state, self._program, self._lowering)
-        self._context[At.LIMIT] = self._limit
-        self._context[At.IS_ORDERED] = int(self._lowering.ordered)
+        self._flat = self._flatten()
+        self._program = self._flat.program
         self._order = tuple(self._lowering.rules.values())
-        self._timers.fit(self._order)
         self._outlet = Outlet(self._order)
         types = self._program.types
         listeners = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
         indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
         listening = listeners | indexed
-        listening[list(flat.listening)] = True
+        listening[list(self._flat.listening)] = True
         self._listening = listening.tolist()
-        self._intake = Intake(self._lowering, self._listening)
+        self._intake = Intake(self._lowering, self._listening, settles=self.settles)
+        self._fit()
+        self._stale = False
+
+    def _fit(self) -> None:
+        """Bring state and working space in line with the program."""
+        self._context.use_program(self._program)
+        self._context.use_homes([layout.slots.get(OWNED_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
+        adapt(self._context, self._state, self._program, self._lowering)
+        self._context[At.LIMIT] = self._limit
+        self._context[At.IS_ORDERED] = int(self._lowering.ordered)
+        self._timers.fit(self._order)
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
         width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
-        if width + flat.fields > self._output.width - self._traced:
-            self._output = Output(width + flat.fields, traced=self._traced)
+        if width + self._flat.fields > self._output.width - self._traced:
+            self._output = Output(width + self._flat.fields, traced=self._traced)
             self._context.use_output(self._output)
-        self._scratch = Scratch.for_rules(longest, len(self._program.members) + flat.members)
+        self._scratch = Scratch.for_rules(longest, len(self._program.members) + self._flat.members)
         self._context.use_scratch(self._scratch)
         self._fit_own(longest, width)
         self._single = None
         self._fit_strings()
-        self._stale = False
 
     def _flatten(self) -> Flattened:
         """Write the rules as the tables that the kernel reads."""
@@ -220,12 +217,21 @@ class LoweredEngine:
         """Process events in total order."""
         self._tidy()
         given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
-        given.rows = self.relevant_rows(batch, given)
+        given = self.narrowed(batch, given)
         self._fed += len(batch)
         if len(batch):
             self._timers.expect(int(batch.times[0]), int(batch.times[-1]))
-        found = self.find(given)
-        return EventBatch.empty() if found is None else to_batch(found)
+        return self.collect(given)
+
+    def collect(self, given: Input) -> EventBatch:
+        """Run the kernel over the input and return all that it found, in chunks if it is much."""
+        self._full = [] if self.settles and not self._outlet.gathers else None
+        try:
+            found = self.find(given)
+            chunks = [Found(self._outlet, self._lowering.strings, fields) for fields in self._full or ()]
+        finally:
+            self._full = None
+        return EventBatch.in_chunks(list(map(to_batch, chunks if found is None else [*chunks, found])))
 
     def prepare(self, words: BatchWords) -> Input:
         """A batch as kernel input, all of its rows; it lives until the next call."""
@@ -243,6 +249,11 @@ class LoweredEngine:
         """Pick the rows of a batch, or of a part of it, that can concern some rule; None for all."""
         return self._intake.relevant_rows(batch, given, begin, end)
 
+    def narrowed(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Input:
+        """The part of an input that can concern some rule, with what is left to do."""
+        rows = self._intake.relevant_rows(batch, given, begin, end)
+        return given if rows is None else replace(given, rows=rows, left=self._intake.left_of_relevant(batch.types))
+
     def find(self, given: Input, *, lent: bool = False) -> Found | None:
         """Run the kernel over the input, growing what it needs, and return what it found, None for nothing.
 
@@ -253,6 +264,10 @@ class LoweredEngine:
         self._output.expect(self._context[At.INPUT_SIZE])
         self._context.use_output(self._output)
         self._finish()
+        return self._found(lent=lent)
+
+    def _found(self, *, lent: bool = False) -> Found | None:
+        """What the kernel has found, None for nothing."""
         count = self._context.take_output_events()
         if count == 0:
             return None
@@ -281,11 +296,16 @@ class LoweredEngine:
     def _provide(self, status: Status) -> None:
         """Make what the kernel came back for: a value of a string function, or more room."""
         if status is Status.STRING_NEEDED:
+            if self._context[At.NEEDED_TABLE] >= TOO_MANY:
+                self._stop_at(self._context[At.NEEDED_TABLE] - TOO_MANY)
             self._lowering.strings.fill(self._context[At.NEEDED_TABLE], self._context[At.NEEDED_CODE])
             self._context[At.NEEDED_TABLE] = -1
             self._fit_strings()
         elif status is Status.OUTPUT_FULL:
-            self._output.grow()
+            if self._full is None or 2 * self._context[At.OUTPUT_EVENTS] < self._output.size:
+                self._output.grow()
+            else:
+                self._full.append(self._output.give(self._context.take_output_events()))
             self._context.use_output(self._output)
         else:
             grow(status, self._context, self._state, self._scratch, self._program)
@@ -322,6 +342,15 @@ class LoweredEngine:
         """Go on with a table in which the texts that were marked have the same codes."""
         self._lowering.strings = strings
         self._single = None
+
+    def _stop_at(self, step: int) -> NoReturn:
+        """Stop at a step, by its number in the program, that would hold more than the limit."""
+        self._context[At.NEEDED_TABLE] = -1
+        self._abandon()
+        steps = [(rule.name, step) for rule in self._order for step in (*rule.steps, *rule.absences, *rule.gathers)]
+        name, found = steps[step]
+        too_many = too_many_members if found.kind is StepKind.GATHER else too_many_values
+        raise too_many(self._rules[name].rule, self._limit)
 
     def _abandon(self) -> None:
         """Leave the rest of the input, and what was found so far."""
@@ -375,12 +404,7 @@ class LoweredEngine:
         self._fit_strings()
         self._context.use_nothing(self._lowering.strings.digests())
         self._finish()
-        count = self._context.take_output_events()
-        if count == 0:
-            return None
-        fields = self._output.take(count)
-        self._context.use_output(self._output)
-        return Found(self._outlet, self._lowering.strings, fields, gathered=self._gathered())
+        return self._found()
 
     def begin(self, time: int) -> None:
         """Let time begin, before the first event: with the first event of all, which may be another engine's."""
@@ -425,13 +449,14 @@ class LoweredEngine:
         """What a snapshot holds: the rules and the stored events."""
         self._refresh()
         state = self._state
+        time = max(self._context[At.TIME], self._timers.reached)
+        sweep_lanes(self._context, state, until=time)
         types = tuple(
             stored_type(layout, state.type_state[layout.index], state.store, self._order, layout.width)
             for layout in self._lowering.types.values()
         )
-        texts = self._lowering.strings.texts
-        time = max(self._context[At.TIME], self._timers.reached)
-        saved = Saved(tuple(self._rules.values()), types, texts, self._fed, time)
+        totals = totals_of(state, self._context[At.LANE_COUNT], self._order, self._lowering)
+        saved = Saved(tuple(self._rules.values()), types, self._lowering.strings.texts, self._fed, time, totals)
         return saved.with_doubles(self._lowering.widened)
 
     def restore(self, data: bytes) -> None:
@@ -456,7 +481,10 @@ class LoweredEngine:
         self._refresh()
         self._fed = saved.fed
         for stored in saved.types:
-            self._put_back(stored)
+            self._put_back(stored, saved.time)
+        for total in totals_to_put(saved.totals, self._order, self._lowering, len(saved.texts)):
+            while (status := Status(put_total(self._context.address, *total, saved.time))) is not Status.DONE:
+                self._provide(status)
         self._context[At.TIME] = saved.time
         self._timers.put_back(saved.time, saved.time if saved.fed else MIN_TIME)
 
@@ -469,29 +497,18 @@ class LoweredEngine:
         self.take_over(saved, self._lowering.strings)
         self._timers.put_back(saved.time, latest)
 
-    def _born(self) -> Words:
-        """The first row that each column may hold."""
+    def _born(self, stored: StoredType, time: int) -> Words:
+        """The first row that each column may hold; what came before a time is in totals already."""
         born = np.zeros(self._lowering.column_count + 1, np.int64)
+        gone = stored.first + int(np.searchsorted(stored.rows[:, SLOT_TIME], time))
         for column in self._lowering.columns.values():
-            born[column.index] = column.born
+            born[column.index] = column.born if column.key.total is TotalKind.NONE else max(column.born, gone)
         return born
 
-    def _put_back(self, stored: StoredType) -> None:
+    def _put_back(self, stored: StoredType, time: int) -> None:
         """Put the rows of a type back into the store and into the columns that they belong to."""
         layout = self._lowering.layout(stored.name)
-        rows = np.zeros((len(stored.rows), layout.width), np.int64)
-        rows[:, :HEADER] = stored.rows[:, :HEADER]
-        for name, slot in layout.slots.items():
-            width = 2 if name in layout.optional else 1
-            if name in stored.slots:
-                place = stored.slots[name]
-                rows[:, slot : slot + width] = stored.rows[:, place : place + width]
-        for rule in self._order:
-            for event_type, slot, bit in rule.marks:
-                if event_type == stored.name:
-                    numbers = np.array(stored.consumed.get(rule.name, []), np.int64)
-                    rows[numbers - stored.first, slot] |= np.int64(1 << bit)
-        born = self._born()
+        rows, born = laid_out(stored, layout, self._order), self._born(stored, time)
         state = self._state.type_state[layout.index]
         state[TypeState.FIRST] = state[TypeState.NEXT] = stored.first
         self._context[At.INPUT_NEXT] = 0

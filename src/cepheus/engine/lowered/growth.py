@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheus.core.time import MIN_TIME
 from cepheus.kernel.context import Context, Scratch, State
 from cepheus.kernel.lanes import rebuild_hash, sweep
 from cepheus.kernel.memory import At, address
@@ -13,6 +14,10 @@ from cepheus.kernel.tables import zeros_in_lines
 from cepheus.plan.pattern.lower import Lowering
 
 _LEAST_STORE = 1024
+
+_SMALL = 1 << 16
+_FEW_KEYS = 64
+"""Keys below this are small from the beginning, keys below the other may become so."""
 
 _FIRST_ROWS = 24
 """There is room for so many rows of every type that is stored, and for a third as many entries of every column."""
@@ -57,8 +62,7 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
         state.values = np.zeros(len(state.entries), np.int64)
     context[At.STORE_USED] = used
     _point_lanes(context, state, program)
-    context.use_state(state)
-    rebuild_hash(context.address)
+    _fit_direct(context, state, program)
 
 
 def grow(status: Status, context: Context, state: State, scratch: Scratch, program: Program) -> None:
@@ -69,14 +73,19 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
         case Status.ENTRIES_FULL:
             _double_entries(state)
         case Status.LANES_FULL:
-            _grow_lanes(context, state, len(scratch.accepted_lanes))
+            _grow_lanes(context, state, program, len(scratch.accepted_lanes))
         case Status.QUEUE_FULL:
             _grow_queue(context, state)
         case Status.MARKS_FULL:
             scratch.marks = _larger(scratch.marks)
             context.use_scratch(scratch)
         case Status.LISTS_FULL:
-            scratch.chosen, scratch.groups = _larger(scratch.chosen), GroupState.zeros(2 * len(scratch.groups))
+            scratch.chosen = _larger(scratch.chosen)
+            context.use_scratch(scratch)
+        case Status.GROUPS_FULL:
+            scratch.groups = GroupState.zeros(2 * len(scratch.groups))
+            context.use_scratch(scratch)
+        case Status.GATHERED_FULL:
             scratch.gathered = _larger(scratch.gathered)
             context.use_scratch(scratch)
         case _:
@@ -84,11 +93,20 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
     context.use_state(state)
 
 
-def sweep_lanes(context: Context, state: State, dropped: list[int] | None = None) -> None:
-    """Forget what is out of reach, and the lanes of dropped columns."""
+def sweep_lanes(context: Context, state: State, dropped: list[int] | None = None, until: int | None = None) -> None:
+    """Forget what is out of reach at a time, by default the present, and the lanes of dropped columns."""
     drop = np.zeros(len(state.column_lane) + 1, np.int64)
     drop[dropped or []] = 1
-    sweep(context.address, context[At.TIME], address(drop))
+    sweep(context.address, context[At.TIME] if until is None else until, address(drop))
+
+
+def forget_all(context: Context, state: State, numbers: Words) -> None:
+    """Forget all that is stored and keep the room; the next rows of the types have these numbers."""
+    state.type_state[:, TypeState.FIRST] = state.type_state[:, TypeState.NEXT] = numbers
+    state.column_lane[:] = state.free[:] = state.hash[:] = state.direct[:] = -1
+    for at in (At.LANE_COUNT, At.ENTRIES_USED, At.QUEUE_FIRST, At.QUEUE_NEXT):
+        context[at] = 0
+    context[At.TIME] = MIN_TIME
 
 
 def _larger(array: Words) -> Words:
@@ -145,7 +163,7 @@ def _point_lanes(context: Context, state: State, program: Program) -> None:
     lanes[:, LaneState.LAST_PLACE] = 2 * places + (lanes[:, LaneState.LAST_PLACE] & 1)
 
 
-def _grow_lanes(context: Context, state: State, most: int) -> None:
+def _grow_lanes(context: Context, state: State, program: Program, most: int) -> None:
     """Free the lanes of keys that are long gone; if most are alive, make room for more.
 
     There is room then for the lanes that one event may need, ``most`` of them.
@@ -156,6 +174,22 @@ def _grow_lanes(context: Context, state: State, most: int) -> None:
         return
     while len(state.lanes) < wanted:
         _double_lanes(state)
+    _fit_direct(context, state, program)
+
+
+def _fit_direct(context: Context, state: State, program: Program) -> None:
+    """Have small keys, as far as there are any, find their lanes directly; then enter all lanes.
+
+    There may be a few times as many places as lanes.
+    """
+    single = program.columns[:, ColumnField.KEYS] == 1
+    lanes = state.lanes[: context[At.LANE_COUNT]]
+    keys = lanes[single[lanes[:, LaneState.COLUMN]], LaneState.KEY]
+    largest = int(keys[(keys >= 0) & (keys < _SMALL)].max(initial=_FEW_KEYS - 1))
+    width = 1 << largest.bit_length()
+    while width >= _FEW_KEYS and width * len(single) > _FEW_KEYS * len(state.lanes):
+        width //= 2
+    state.direct = np.full((len(single), width if single.any() and width >= _FEW_KEYS else 0), -1, np.int64)
     context.use_state(state)
     rebuild_hash(context.address)
 

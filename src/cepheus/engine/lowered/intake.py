@@ -20,7 +20,7 @@ from cepheus.kernel import blocks
 from cepheus.kernel.compiled import compiled
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import address
-from cepheus.kernel.program import ConstraintKind, Words
+from cepheus.kernel.program import ConstraintKind, Left, Words
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.layouts import TypeLayout
@@ -177,12 +177,15 @@ class _Reading:
 
     ``kinds`` has the number of each type, -1 if it concerns no rule. ``choices`` are, for each type that concerns a
     rule, its code, where its slots begin, and what its listeners compare with constants; None if that is no help.
+    ``left`` is what is left to do with events as they come, ``left_of_relevant`` with those that were compared.
     """
 
     types: tuple[str, ...]
     kinds: Words
     reads: tuple[_Read, ...]
     choices: tuple[tuple[int, int, list[list[LoweredConstraint]] | None], ...] | None
+    left: Words
+    left_of_relevant: Words
 
 
 def no_slots(lowering: Lowering) -> Words:
@@ -193,14 +196,17 @@ def no_slots(lowering: Lowering) -> Words:
 class Intake:
     """Turns batches into kernel input and fixes the types that only the data can tell.
 
-    It is made for the rules of the moment; ``listening`` tells for each type whether one of them concerns it.
+    It is made for the rules of the moment; ``listening`` tells for each type whether one of them concerns it. If it
+    ``settles``, it tells what is left to do with events (``Left``).
     """
 
-    def __init__(self, lowering: Lowering, listening: Sequence[bool]) -> None:
+    def __init__(self, lowering: Lowering, listening: Sequence[bool], *, settles: bool = False) -> None:
         self._lowering = lowering
         self._listening = listening
+        self._settles = settles
         self._keep: list[NDArray[Any]] = []
-        self._known = _Reading((), np.full(1, -1, np.int64), (), None)
+        nothing = np.full(1, -1, np.int64)
+        self._known = _Reading((), nothing, (), None, nothing, nothing)
 
     def learn(self, batch: EventBatch) -> None:
         """Take the types that only the data can tell from a batch."""
@@ -234,7 +240,12 @@ class Intake:
             addresses=np.array([address(array) for array in self._keep] or [0], np.int64),
             slots=slots,
             id_digests=self._lowering.strings.digests(),
+            left=reading.left,
         )
+
+    def left_of_relevant(self, types: tuple[str, ...]) -> Words:
+        """What is left to do with the relevant rows of batches with these types."""
+        return self._reading(types).left_of_relevant
 
     def _reading(self, types: tuple[str, ...]) -> _Reading:
         """Find out what is read of batches with these types, unless the last one had them, too."""
@@ -260,7 +271,11 @@ class Intake:
             ]
             if any(simple for _, _, simple in filters):
                 choices = tuple(filters)
-        self._known = _Reading(types, kinds, reads, choices)
+        left, left_of_relevant = np.full_like(kinds, Left.ALL), np.full_like(kinds, Left.ALL)
+        for code, layout in concerned if self._settles and len(concerned) <= _FEW_TYPES else ():
+            left[code] = self._lowering.left_of(layout, compared=False)
+            left_of_relevant[code] = self._lowering.left_of(layout, compared=choices is not None)
+        self._known = _Reading(types, kinds, reads, choices, left, left_of_relevant)
         return self._known
 
     def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:

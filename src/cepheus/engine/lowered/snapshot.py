@@ -19,6 +19,7 @@ from cepheus.core.values import ValueType
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.restored_rules import check_restored
 from cepheus.engine.base.snapshot import pack, unpack
+from cepheus.engine.lowered.totals import Total
 from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Words
 from cepheus.kernel.state import STRING_ID_FLOOR, TypeState
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS, ORDER, TypeLayout
@@ -52,13 +53,14 @@ class StoredType:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """All that a snapshot holds."""
+    """All that a snapshot holds. The events before its time are in its totals, as far as these ask for them."""
 
     rules: tuple[DeployedRule, ...]
     types: tuple[StoredType, ...]
     texts: tuple[EventId | None, ...]
     fed: int
     time: int
+    totals: tuple[Total, ...] = ()
 
     def with_doubles(self, attributes: Collection[tuple[str, str]]) -> Saved:
         """The same with doubles in place of the integers of some attributes, each a type and a name."""
@@ -99,6 +101,23 @@ def stored_type(
     )
 
 
+def laid_out(stored: StoredType, layout: TypeLayout, rules: tuple[LoweredRule, ...]) -> Words:
+    """The rows of a type as they are laid out now, with what rules have consumed."""
+    rows = np.zeros((len(stored.rows), layout.width), np.int64)
+    rows[:, :HEADER] = stored.rows[:, :HEADER]
+    for name, slot in layout.slots.items():
+        width = 2 if name in layout.optional else 1
+        if name in stored.slots:
+            place = stored.slots[name]
+            rows[:, slot : slot + width] = stored.rows[:, place : place + width]
+    for rule in rules:
+        for event_type, slot, bit in rule.marks:
+            if event_type == stored.name:
+                numbers = np.array(stored.consumed.get(rule.name, []), np.int64)
+                rows[numbers - stored.first, slot] |= np.int64(1 << bit)
+    return rows
+
+
 def write(kind: str, saved: Saved) -> bytes:
     """The bytes of a snapshot."""
     header = {
@@ -121,8 +140,10 @@ def write(kind: str, saved: Saved) -> bytes:
             }
             for stored in saved.types
         ],
+        "totals": [{"rule": each.rule, "step": each.step, "shape": each.lanes.shape} for each in saved.totals],
     }
     blobs = {f"rows {number}": stored.rows.astype("<i8").tobytes() for number, stored in enumerate(saved.types)}
+    blobs |= {f"total {number}": each.lanes.astype("<i8").tobytes() for number, each in enumerate(saved.totals)}
     return pack(kind, header, blobs)
 
 
@@ -144,6 +165,7 @@ _HEADER = form.record(
     time=form.time,
     texts=form.listing(form.maybe(form.event_id)),
     types=form.listing(_TYPE),
+    totals=form.listing(form.record(rule=form.text, step=form.count, shape=form.shape)),
 )
 
 
@@ -154,7 +176,8 @@ def read(kind: str, data: bytes) -> Saved:
     """
     header, blobs = unpack(kind, data)
     found = _HEADER(header, "$")
-    form.only_blobs(blobs, (f"rows {number}" for number in range(len(found["types"]))))
+    named = [f"rows {number}" for number in range(len(found["types"]))]
+    form.only_blobs(blobs, [*named, *(f"total {number}" for number in range(len(found["totals"])))])
     types = tuple(
         _stored(each, form.words(blobs, f"rows {number}", each["shape"]), f"$.types[{number}]")
         for number, each in enumerate(found["types"])
@@ -163,7 +186,11 @@ def read(kind: str, data: bytes) -> Saved:
         DeployedRule(rule, schema, since)
         for rule, schema, since in zip(found["rules"], found["schemas"], found["since"], strict=True)
     )
-    saved = Saved(deployed, types, tuple(found["texts"]), found["fed"], found["time"])
+    totals = tuple(
+        Total(each["rule"], each["step"], form.words(blobs, f"total {number}", each["shape"]))
+        for number, each in enumerate(found["totals"])
+    )
+    saved = Saved(deployed, types, tuple(found["texts"]), found["fed"], found["time"], totals)
     _require_sense(saved)
     return saved
 

@@ -1,4 +1,4 @@
-"""Which texts are still needed: those of stored events and their ids, and of the keys of lanes.
+"""Which texts are still needed: those of stored events and their ids, of the keys of lanes and of totals.
 
 A stream of events with ids of their own brings new texts for ever. When the texts have doubled since the last time,
 the codes that nothing refers to are freed; a code in use keeps its number, so nothing that holds one has to change.
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.values import ValueType
+from cepheus.engine.lowered.totals import marked_texts
 from cepheus.kernel.context import State
 from cepheus.kernel.program import MAX_KEYS, SLOT_ID, Words
 from cepheus.kernel.state import STRING_ID_FLOOR, LaneState, TypeState
@@ -47,6 +48,8 @@ def mark_texts(live: NDArray[np.bool_], lowering: Lowering, state: State, lanes:
     for part in range(MAX_KEYS):
         rows = texts[used[:, LaneState.COLUMN], part]
         _mark(live, used[rows, LaneState.KEY + part])
+    for codes in marked_texts(state, lanes, lowering):
+        _mark(live, codes)
 
 
 def _mark_rows(live: NDArray[np.bool_], layout: TypeLayout, state: State) -> None:

@@ -278,7 +278,7 @@ _HEADER = form.record(
     waiting=_RECORDS,
     fed=form.count,
     deployments=form.count,
-    time=form.time,
+    time=form.horizon,
 )
 
 

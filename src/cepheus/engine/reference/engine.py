@@ -151,7 +151,7 @@ class ReferenceEngine:
             self._time = max(self._time, time)
             deployed, terminator = self._deadlines.take(time)
             if deployed.resolved.name not in terminator.consumed_by:
-                made += self._enter(self._evaluate(deployed, terminator))
+                made += self._enter(self._evaluate(deployed, terminator, []))
         return made
 
     # Hierarchies. A composite event enters the stream at its time and may feed any rule. It takes its place right
@@ -164,10 +164,11 @@ class ReferenceEngine:
             stored = Stored(current, self._ordinal)
             self._ordinal += 1
             made: list[Event] = []
+            gathered: list[int] = []
             for name, deployed in self._rules.items():
                 if deployed.resolved.terminator.type == current.type:
                     if deployed.resolved.timer is None:
-                        made += self._evaluate(deployed, stored)
+                        made += self._evaluate(deployed, stored, gathered)
                     else:
                         self._deadlines.set(deployed, self._places_of[name], stored)
                 if len(made) > self._limit:
@@ -176,9 +177,9 @@ class ReferenceEngine:
             self._history.setdefault(current.type, []).append(stored)
         return queue
 
-    def _evaluate(self, deployed: Deployed, terminator: Stored) -> list[Event]:
+    def _evaluate(self, deployed: Deployed, terminator: Stored, gathered: list[int]) -> list[Event]:
         counted = self._ties.counts
-        meaning = Meaning(deployed, self._history, self._ties, self._calculus, self._limit, self._observe)
+        meaning = Meaning(deployed, self._history, self._ties, self._calculus, self._limit, self._observe, gathered)
         made = meaning.fire(terminator)
         if terminator.event.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
             self._ties.reset(counted)

@@ -25,11 +25,12 @@ from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.reference.interval_tree import POINT, Node, build
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.json_form import node_to_json, read_interval_rule
+from cepheus.rules.interval.json_form import read_interval_rule
 from cepheus.rules.interval.matches import Instance, Match, instance_id
 from cepheus.rules.interval.model import Aggregated, Atom, Choice, IntervalRule, TimePoint
 from cepheus.rules.interval.reach import effective_policy
 from cepheus.rules.model import AnyRule
+from cepheus.rules.node_json import node_to_json
 from cepheus.rules.walk import walk
 
 _KIND = "interval reference"

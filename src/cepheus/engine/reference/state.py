@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from cepheus.core.calculus import Calculus
+from cepheus.core.distribution import Biased, Distribution
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.lists import list_refused
@@ -23,8 +24,10 @@ from cepheus.rules.resolve import resolve
 from cepheus.rules.resolved import Choose, Compute, Require, ResolvedRule, needed_aggregates, reach
 from cepheus.rules.walk import walk
 from cepheus.uncertainty.aggregates import Computed
+from cepheus.uncertainty.joint import probability_of
 from cepheus.uncertainty.judge import Judgement, judge
 from cepheus.uncertainty.quantities import Quantity
+from cepheus.uncertainty.trials import Few, Occurrence, Part, Trial
 from cepheus.uncertainty.verdict import IMPOSSIBLE, conjunction
 
 
@@ -40,15 +43,27 @@ class Stored:
     def __post_init__(self) -> None:
         values = self.event.attributes
         self.quantities = {
-            name: Quantity.observed((self.ordinal, name), float(value), error)
+            name: self._quantity(name, float(value), error)
             for name, error in self.event.errors.items()
             if isinstance(value := values.get(name), int | float)
         }
+
+    def _quantity(self, name: str, value: float, error: Distribution) -> Quantity:
+        if not isinstance(error, Biased):
+            return Quantity.observed((self.ordinal, name), value, error)
+        source = tuple(self.event.attributes.get(each) for each in error.per)
+        bias = Quantity.observed((self.event.type, name, error, source), 0.0, error.bias)
+        return replace(Quantity.observed((self.ordinal, name), value, error.own), bias=bias)
 
     @property
     def occurrence(self) -> float:
         """How likely the event occurred. A composite event counts as certain where it feeds a rule."""
         return 1.0 if self.event.rule is not None or self.event.made_of else self.event.probability
+
+    def occurred(self, name: str) -> Occurrence | None:
+        """That the event which a rule calls so occurred; None if that is certain."""
+        probability = self.occurrence
+        return None if probability == 1.0 else Occurrence((self.ordinal, None), probability, f"{name} occurred")
 
 
 @dataclass(slots=True)
@@ -59,6 +74,17 @@ class Match:
     values: dict[str, Computed]
     under_test: Stored | None = None
     members: dict[str, list[Stored]] = field(default_factory=dict)
+    rivals: tuple[Few, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def extended(self, name: str, stored: Stored, rivals: Few | None = None) -> Match:
+        """The match with another event, which is chosen if few of its rivals fit."""
+        more = self.rivals if rivals is None else (*self.rivals, rivals)
+        return Match(self.events | {name: stored}, self.values, rivals=more)
+
+    def testing(self, stored: Stored) -> Match:
+        """The situation in which an event is tested that takes no part."""
+        return Match(self.events, self.values, stored)
 
     def _chosen(self, event: str | None) -> Stored:
         stored = self.under_test if event is None else self.events[event]
@@ -142,6 +168,14 @@ class Deployed:
             held = all(self.test(constraint)(match) for constraint in constraints)
             return () if held else (Judgement((), IMPOSSIBLE),)
         return judge([(constraint, match) for constraint in constraints], calculus)
+
+    def worth(self, trial: Trial, calculus: Calculus) -> float:
+        """How likely an event occurred and satisfies what is asked of it."""
+        match = trial.situation
+        assert isinstance(match, Match)
+        if trial.occurrence is None and match.is_certain():
+            return 1.0 if all(self.test(condition)(match) for condition in trial.conditions) else 0.0
+        return probability_of(trial, match.values, calculus).probability
 
     def probability(self, constraints: Iterable[Constraint], match: Match, calculus: Calculus) -> float:
         """Compute how likely constraints hold, all of them."""

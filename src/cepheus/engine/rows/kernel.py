@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.compiled import compiled
 
 Places = NDArray[np.int32]
 Numbers = NDArray[np.int64]
@@ -33,6 +33,9 @@ class Stop(IntEnum):
     STEPS = 4
     SKIP_TO_START = 5
     SKIP_TO_NOTHING = 6
+    ROOM_FOR_THREADS = 7
+    ASK = 8
+    OPEN = 9
 
 
 class Now(IntEnum):
@@ -47,6 +50,16 @@ class Now(IntEnum):
     SITUATION = 4
     CLASS = 5
     STEPS = 6
+    ANSWERED = 7
+    """Of how many threads it is known what they were asked."""
+
+
+class Ending(IntEnum):
+    """What rows are taken, or which partitions end."""
+
+    NONE = 0
+    ALL = 1
+    BY_TIME = 2
 
 
 class Skip(IntEnum):
@@ -79,6 +92,12 @@ class Part(IntEnum):
     NUMBER = 4
     ATTEMPT = 5
     """Where the search began, if it looks from one row at a time."""
+    UNDECIDED = 6
+    """The first row of which it is not known whether some match has it."""
+    THREADS = 7
+    """The first of the open matches, where they are threads; then also the candidate and whether there is one."""
+    CANDIDATE = 8
+    WAITS = 9
 
 
 PART_WIDTH = len(Part)
@@ -90,7 +109,7 @@ _KEEP, _EMPTY_HERE = -3, -2
 
 
 class Program(NamedTuple):
-    """A pattern as tables: its automaton (``next_of``, ``variable``) and its situations so far."""
+    """A pattern as tables: its situations so far, and the variables of its states."""
 
     table: NDArray[np.int32]
     to: Places
@@ -101,10 +120,9 @@ class Program(NamedTuple):
     over: Flags
     waits: Flags
     ends: Places
-    next_of: Places
-    next_begins: Places
+    states: Places
+    candidate_state: Places
     variable: Places
-    class_masks: Numbers
     skip: int
     skip_to: int
     within: int
@@ -118,6 +136,8 @@ class Rows(NamedTuple):
     row_class: Places
     before: Places
     after: Places
+    taken: Places
+    """The transition by which a row was taken last."""
     time: Numbers
 
 
@@ -125,22 +145,21 @@ class State(NamedTuple):
     """What is kept between rows: notes of the loop, partitions, and where open matches began."""
 
     now: Numbers
-    parts: Places
+    parts: Numbers
     starts: Places
     moved: Places
 
 
 class Found(NamedTuple):
-    """Where matches are written, and room to work in."""
+    """Where matches are written."""
 
     matches: Numbers
     rows: Places
     states: Places
-    scratch: Places
 
 
 @compiled
-def link(rows: Rows, parts: Places, begin: int, end: int) -> None:
+def link(rows: Rows, parts: Numbers, begin: int, end: int) -> None:
     """Append rows of the store to their partitions."""
     for row in range(begin, end):
         p = rows.partition[row]
@@ -150,22 +169,27 @@ def link(rows: Rows, parts: Places, begin: int, end: int) -> None:
         if last >= 0:
             rows.after[last] = row
         parts[p, Part.LAST] = row
+        if parts[p, Part.UNDECIDED] < 0:
+            parts[p, Part.UNDECIDED] = row
 
 
 @compiled
-def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, ending: bool, steps_limit: int) -> int:
-    """Take rows in the order of their arrival or, ``ending``, end all partitions; 0 if that is done.
+def run(
+    program: Program, rows: Rows, state: State, found: Found, todo: Places, ending: int, until: int, steps_limit: int
+) -> int:
+    """Take rows in the order of their arrival, or end partitions (``Ending``); 0 if that is done.
 
-    At the end of a partition what waits for rows that will not come is decided.
+    At the end of a partition what waits for rows that will not come is decided; at a time, ``until``, what WITHIN
+    bounds so that no row of that time or later can belong to it.
     """
     now, parts, starts, moved = state.now, state.parts, state.starts, state.moved
     partition, row_class, after, time = rows.partition, rows.row_class, rows.after, rows.time
     table, to, candidate, stays = program.table, program.to, program.candidate, program.stays
     begins, came_from, over, waits = program.begins, program.came_from, program.over, program.waits
-    next_of, next_begins, variable = program.next_of, program.next_begins, program.variable
-    class_masks, skip, skip_to = program.class_masks, program.skip, program.skip_to
-    within, one_start, before = program.within, program.one_start, rows.before
-    matches, match_rows, match_states, scratch = found.matches, found.rows, found.states, found.scratch
+    states, candidate_state, variable = program.states, program.candidate_state, program.variable
+    skip, skip_to, ends = program.skip, program.skip_to, program.ends
+    within, one_start, before, taken = program.within, program.one_start, rows.before, rows.taken
+    matches, match_rows, match_states = found.matches, found.rows, found.states
     place, row, steps = now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS]
     stop: int = Stop.DONE
     while True:
@@ -175,10 +199,23 @@ def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, 
                 break
             p = place
             last = int(parts[p, Part.LAST])
+            while last >= 0 and row_class[last] < 0:
+                last = int(before[last])
             if row < 0:
                 situation = parts[p, Part.SITUATION]
-                if program.ends[situation] >= 0:
-                    parts[p, Part.CANDIDATE_START] = starts[p, program.ends[situation]]
+                if ending == Ending.BY_TIME:
+                    if situation <= _IDLE or until - time[parts[p, Part.ATTEMPT]] < within:
+                        place += 1
+                        continue
+                    if not waits[situation]:
+                        parts[p, Part.SITUATION] = _IDLE
+                        row = int(after[parts[p, Part.ATTEMPT]])
+                        if row < 0 or row > last:
+                            row = -1
+                            place += 1
+                            continue
+                elif ends[situation] >= 0:
+                    parts[p, Part.CANDIDATE_START] = starts[p, ends[situation]]
                     parts[p, Part.CANDIDATE_END] = last
                     at_end = True
                 elif not waits[situation]:
@@ -195,20 +232,21 @@ def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, 
                         p,
                         row,
                         last,
-                        at_end,
-                        row_class,
+                        int(ends[situation]) if at_end else -1,
                         before,
                         after,
-                        next_of,
-                        next_begins,
+                        taken,
+                        states,
+                        came_from,
+                        begins,
+                        candidate,
+                        candidate_state,
                         variable,
-                        class_masks,
                         skip,
                         skip_to,
                         matches,
                         match_rows,
                         match_states,
-                        scratch,
                     )
                     if stop != Stop.DONE:
                         row = -1
@@ -242,6 +280,7 @@ def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, 
                     now[Now.SITUATION], now[Now.CLASS] = situation, row_class[row]
                     stop = Stop.TRANSITION
                     break
+                taken[row] = transition
                 if situation <= _IDLE:
                     parts[p, Part.ATTEMPT] = row
                 outcome = candidate[transition]
@@ -265,20 +304,21 @@ def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, 
                     p,
                     row,
                     last,
-                    False,
-                    row_class,
+                    -1,
                     before,
                     after,
-                    next_of,
-                    next_begins,
+                    taken,
+                    states,
+                    came_from,
+                    begins,
+                    candidate,
+                    candidate_state,
                     variable,
-                    class_masks,
                     skip,
                     skip_to,
                     matches,
                     match_rows,
                     match_states,
-                    scratch,
                 )
                 if stop != Stop.DONE:
                     break
@@ -295,51 +335,57 @@ def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, 
 @compiled
 def _found(
     now: Numbers,
-    parts: Places,
+    parts: Numbers,
     p: int,
     row: int,
     last: int,
-    at_end: bool,
-    row_class: Places,
+    place: int,
     before: Places,
     after: Places,
-    next_of: Places,
-    next_begins: Places,
+    taken: Places,
+    states: Places,
+    came_from: Places,
+    begins: Places,
+    candidate: Places,
+    candidate_state: Places,
     variable: Places,
-    class_masks: Numbers,
     skip: int,
     skip_to: int,
     matches: Numbers,
     match_rows: Places,
     match_states: Places,
-    scratch: Places,
 ) -> tuple[int, int]:
-    """Write the match that is over, and return the row to go on with (-1: none has arrived yet)."""
+    """Write the match that is over, and return the row to go on with (-1: none has arrived yet).
+
+    ``place`` is that of the match among those that are open, -1 if it is the candidate. Which state took each row is
+    found from the last row to the first, by the transitions.
+    """
     start, end = int(parts[p, Part.CANDIDATE_START]), int(parts[p, Part.CANDIDATE_END])
-    count = now[Now.MATCHES]
-    filled = now[Now.ROWS]
+    count, filled = now[Now.MATCHES], now[Now.ROWS]
     if count >= len(matches):
         return Stop.ROOM_FOR_MATCHES, row
     length = 0
     if end >= 0:
-        length = _label(
-            start,
-            end,
-            at_end,
-            filled,
-            row_class,
-            before,
-            after,
-            next_of,
-            next_begins,
-            variable,
-            class_masks,
-            match_rows,
-            match_states,
-            scratch,
-        )
-        if length < 0:
+        length = 1
+        at = end
+        while at != start:
+            at = int(before[at])
+            length += 1
+        if filled + length > len(match_rows):
             return Stop.ROOM_FOR_ROWS, row
+        transition = int(taken[end])
+        if place >= 0:
+            state = states[begins[transition] + place]
+            place = came_from[begins[transition] + place]
+        else:
+            state, place = candidate_state[transition], candidate[transition]
+        at = end
+        for k in range(filled + length - 1, filled, -1):
+            match_rows[k], match_states[k] = at, state
+            at = int(before[at])
+            came = begins[taken[at]] + place
+            state, place = states[came], came_from[came]
+        match_rows[filled], match_states[filled] = at, state
     resume = after[start]
     if length > 0 and skip != Skip.TO_NEXT_ROW:
         resume = after[end]
@@ -363,76 +409,3 @@ def _found(
     now[Now.ROWS] = filled + length
     parts[p, Part.SITUATION] = _IDLE
     return Stop.DONE, int(resume) if resume <= last else -1
-
-
-@inlined
-def _label(
-    start: int,
-    end: int,
-    at_end: bool,
-    filled: int,
-    row_class: Places,
-    before: Places,
-    after: Places,
-    next_of: Places,
-    next_begins: Places,
-    variable: Places,
-    class_masks: Numbers,
-    match_rows: Places,
-    match_states: Places,
-    scratch: Places,
-) -> int:
-    """Write the rows of a match and the state that took each; the number of rows, or -1 where there is no room.
-
-    The scratch has three lists: by state the last row at which it was met, and what was open at each row as a state and
-    the place of what it came from.
-    """
-    states = len(variable)
-    room = (len(scratch) - states) // 2
-    opened, came_from = states, states + room
-    for k in range(states):
-        scratch[k] = -1
-    used = 1
-    scratch[opened] = 0 if before[start] < 0 else 1
-    level, level_end = 0, 1
-    row = start
-    length = 0
-    while True:
-        mask = class_masks[row_class[row]]
-        for at in range(level, level_end):
-            state = scratch[opened + at]
-            for k in range(next_begins[state], next_begins[state + 1]):
-                goal = next_of[k]
-                if goal >= 0 and scratch[goal] != row and mask >> variable[goal] & 1:
-                    if used >= room:
-                        return -1
-                    scratch[goal] = row
-                    scratch[opened + used] = goal
-                    scratch[came_from + used] = at
-                    used += 1
-        level, level_end = level_end, used
-        length += 1
-        if row == end:
-            break
-        row = int(after[row])
-    if filled + length > len(match_rows):
-        return -1
-    at = level
-    while not _accepts(scratch[opened + at], at_end, next_of, next_begins):
-        at += 1
-    row = end
-    for k in range(filled + length - 1, filled - 1, -1):
-        match_rows[k] = row
-        match_states[k] = scratch[opened + at]
-        at = scratch[came_from + at]
-        row = int(before[row])
-    return length
-
-
-@inlined
-def _accepts(state: int, at_end: bool, next_of: Places, next_begins: Places) -> bool:
-    """Whether a match may end in a state."""
-    for k in range(next_begins[state], next_begins[state + 1]):
-        if next_of[k] == -1 or (at_end and next_of[k] == -2):
-            return True
-    return False

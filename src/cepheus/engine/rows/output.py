@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType
+from cepheus.engine.rows.engine import Given
+from cepheus.engine.rows.found import Matches
 from cepheus.engine.rows.kernel import FoundMatch, Numbers, Places
-from cepheus.engine.rows.matcher import Matches
 from cepheus.engine.rows.places import by_partition, shifted, taken_counts, taken_in_the_end, taken_places
 from cepheus.engine.rows.store import RowStore
 from cepheus.engine.rows.vectors import Vector, compute, holds, storage
@@ -29,13 +30,13 @@ Columns = dict[str, Any]
 
 def given_rows(
     query: RowQuery, matches: Matches, unmatched: Places, store: RowStore, types: Mapping[str, ValueType]
-) -> tuple[pa.Table, NDArray[np.int64]]:
-    """What a query gives for matches and for rows of none, and the partition of each row of it.
+) -> tuple[pa.Table, NDArray[np.int64], Places, NDArray[np.int64]]:
+    """What a query gives for matches and for rows of none; of each row the partition, the row it ends at, its match.
 
     ``types`` are those of its result.
     """
     shown = MatchRows(query, matches, unmatched, store)
-    partitions = store.rows.partition[shown.rows].astype(np.int64)
+    partitions, ends, lines = store.rows.partition[shown.rows].astype(np.int64), shown.ends, shown.lines
     measures = {each.name: shown.measure(each.expression) for each in query.measures}
     given: Columns = {}
     for name in query.given(tuple(store.types)):
@@ -46,18 +47,19 @@ def given_rows(
     if query.where is not None:
         kept = pa.array(holds(query.where, result))
         result = GivenRows({name: column.filter(kept) for name, column in given.items()}, result.types, kept.true_count)
-        partitions = partitions[kept.to_numpy(zero_copy_only=False)]
+        chosen = kept.to_numpy(zero_copy_only=False)
+        partitions, ends, lines = partitions[chosen], ends[chosen], lines[chosen]
     if query.select is None:
         columns = {name: as_type(column, types[name]) for name, column in result.columns.items()}
     else:
         columns = {each.name: as_type(compute(each.expression, result), types[each.name]) for each in query.select}
-    return pa.table(columns), partitions
+    return pa.table(columns), partitions, ends, lines
 
 
-def together(parts: Sequence[tuple[pa.Table, NDArray[np.int64]]]) -> pa.Table:
+def together(parts: Sequence[Given]) -> pa.Table:
     """What was given at one time after the other, put together by partition."""
-    tables, partitions = [table for table, _ in parts], [each for _, each in parts]
-    order = by_partition(np.concatenate(partitions))
+    tables = [part.table for part in parts if part.table.num_rows] or [parts[0].table]
+    order = by_partition(np.concatenate([part.partitions for part in parts]))
     if bool(np.all(np.diff(order) == 1)):
         return pa.concat_tables(tables)
     return pa.concat_tables(tables).combine_chunks().take(pa.array(order))
@@ -70,14 +72,6 @@ def _by_name(query: RowQuery) -> dict[str, Any]:
 def as_type(column: Any, kind: ValueType) -> Any:
     """A column in the type that users get it in."""
     return column if column.type == kind.arrow else column.cast(kind.arrow, safe=False)
-
-
-def rows_of_none(matches: Matches, rows: int) -> Places:
-    """The rows, of so many, that no match has; an empty match has the row at which it is."""
-    covered = np.zeros(rows, np.bool_)
-    covered[matches.rows] = True
-    covered[matches.lines[matches.lines[:, FoundMatch.LENGTH] == 0, FoundMatch.START]] = True
-    return np.flatnonzero(~covered).astype(np.int32)
 
 
 class GivenRows:
@@ -130,9 +124,21 @@ class MatchRows:
         return self._store.types
 
     @property
+    def lines(self) -> NDArray[np.int64]:
+        """The match of each row that is given, -1 for those of none."""
+        return self._line
+
+    @property
     def rows(self) -> Places:
         """The rows of the store that are given, or at which the matches that are given begin."""
         return self._row
+
+    @property
+    def ends(self) -> Places:
+        """The rows of the store that are given, or at which the matches that are given end."""
+        if self._query.rows is not RowsPerMatch.ONE_ROW or not len(self._matches.rows):
+            return self._row
+        return np.where(self._flat >= 0, self._matches.rows[self._flat], self._row).astype(np.int32)
 
     def own(self, name: str) -> Vector:
         """A column of the rows themselves."""

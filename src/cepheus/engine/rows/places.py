@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cepheus.engine.rows.kernel import FoundMatch, Numbers, Places
+from cepheus.engine.rows.kernel import FoundMatch, Numbers, Part, Places
 from cepheus.kernel.compiled import compiled
 
 
@@ -123,3 +124,43 @@ def taken_counts(matches: Numbers, variables: Places, wanted: int, final: bool) 
             for k in range(begin, end):
                 found[k] = met
     return found
+
+
+@compiled
+def rows_of_none(
+    partitions: Numbers, earliest: Numbers, parts: Numbers, after: Places, covered: NDArray[np.uint8]
+) -> Places:
+    """The rows of partitions that no match has or can have any more; they are decided now."""
+    count = 0
+    found = np.empty(64, np.int32)
+    for k in range(len(partitions)):
+        p = partitions[k]
+        row = int(parts[p, Part.UNDECIDED])
+        while 0 <= row < earliest[k]:
+            if not covered[row]:
+                if count == len(found):
+                    more = np.empty(2 * count, np.int32)
+                    more[:count] = found
+                    found = more
+                found[count] = row
+                count += 1
+            row = int(after[row])
+        parts[p, Part.UNDECIDED] = row
+    return found[:count]
+
+
+@compiled
+def kept_rows(length: int, earliest: Numbers, parts: Numbers, before: Places, behind: int) -> NDArray[np.uint8]:
+    """Which rows may still be looked at: by partition those from the earliest on, and some before it."""
+    kept = np.zeros(length, np.uint8)
+    for p in range(len(earliest)):
+        row = int(parts[p, Part.LAST])
+        while row >= 0 and row >= earliest[p]:
+            kept[row] = 1
+            row = int(before[row])
+        left = behind
+        while row >= 0 and left > 0:
+            kept[row] = 1
+            left -= 1
+            row = int(before[row])
+    return kept

@@ -202,6 +202,8 @@ def _extent(
         return (mean, mean) if deviations == 0.0 else (value - second, value - first)
     low, high = math.inf, -math.inf
     which = 2 * whole(first)
+    if table(memory, Of.RANGES, which) == table(memory, Of.RANGES, which + 1):  # only Python knows
+        return -math.inf, math.inf
     for at in range(table(memory, Of.RANGES, which), table(memory, Of.RANGES, which + 1)):
         spread = fixed(memory, Of.SPREADS) + _SPREAD_BYTES * at
         mean = value - fixed_float(spread, SpreadField.MEAN)

@@ -7,11 +7,12 @@ import math
 from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.members import WEIGHED, weighed_inside
 from cepheus.engine.uncertain.spread import inside, settled, widened
-from cepheus.engine.uncertain.state import Of
+from cepheus.engine.uncertain.state import ASKED_FORM, QUESTION_HEAD, QUESTION_TERM, Of
 from cepheus.engine.uncertain.tables import BandField, BoundField, SpreadField, TermField
+from cepheus.kernel.calls import call_2
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.machine import all_hold, compute
-from cepheus.kernel.memory import At, fixed, fixed_float, number, peek, peek_float, poke, table, whole, word
+from cepheus.kernel.memory import At, fixed, fixed_float, number, peek, peek_float, poke, poke_float, table, whole, word
 
 _BAND_BYTES = BandField.row_bytes()
 _TERM_BYTES = TermField.row_bytes()
@@ -31,7 +32,7 @@ def error_at(context: int, memory: int, term: int) -> int:
 
 
 @inlined
-def _value_of(context: int, term: int) -> float:
+def value_of(context: int, term: int) -> float:
     """The observed value of a term."""
     position = fixed(term, TermField.POSITION)
     if position < 0:
@@ -57,7 +58,7 @@ def band_probability(context: int, memory: int, band: int) -> float:
     begin, end = fixed(row, BandField.TERMS), fixed(row, BandField.TERMS_END)
     terms = fixed(memory, Of.TERMS)
     mean, variance, wide, narrow = 0.0, 0.0, 0.0, 0.0
-    uncertain, several = False, False
+    uncertain, several, asked = False, False, False
     weighed, scale = 0, 1.0
     for at in range(begin, end):
         term = terms + _TERM_BYTES * at
@@ -66,7 +67,7 @@ def band_probability(context: int, memory: int, band: int) -> float:
         error = error_at(context, memory, term)
         kind = peek(error, 0)
         coefficient = fixed_float(term, TermField.COEFFICIENT)
-        value = _value_of(context, term)
+        value = value_of(context, term)
         if kind == 0:
             mean += coefficient * value
             continue
@@ -82,10 +83,31 @@ def band_probability(context: int, memory: int, band: int) -> float:
             weighed, scale = fixed(memory, Of.MEMBERS) + 8 * peek(error, 1), coefficient
         else:
             several = True
+            which = 2 * whole(first)
+            asked = asked or table(memory, Of.RANGES, which) == table(memory, Of.RANGES, which + 1)
     if not uncertain:
         if all_hold(context, fixed(row, BandField.CONSTRAINTS), fixed(row, BandField.CONSTRAINTS_END)):
             return 1.0
         return 0.0
+    low, low_inside, high, high_inside, excluded = bounds_of(context, memory, row)
+    if not low <= high:
+        return 0.0
+    if weighed != 0:  # nothing else of the form is uncertain
+        low, high, excluded = (low - mean) / scale, (high - mean) / scale, (excluded - mean) / scale
+        if scale < 0.0:
+            low, low_inside, high, high_inside = high, high_inside, low, low_inside
+        return settled(weighed_inside(memory, weighed, low, low_inside, high, high_inside, excluded))
+    if asked:
+        return settled(_ask(context, memory, row, low, low_inside, high, high_inside, excluded))
+    if several:
+        return settled(_mixed(context, memory, row, low, low_inside, high, high_inside, excluded))
+    gaussian = fixed(memory, Of.GAUSSIAN)
+    return settled(inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded))
+
+
+@inlined
+def bounds_of(context: int, memory: int, row: int) -> tuple[float, bool, float, bool, float]:
+    """The interval that a band leaves to its form, without a point; an empty one if a bound is undefined."""
     low, low_inside, high, high_inside = -math.inf, False, math.inf, False
     excluded = math.nan
     for at in range(fixed(row, BandField.BOUNDS), fixed(row, BandField.BOUNDS_END)):
@@ -94,7 +116,7 @@ def band_probability(context: int, memory: int, band: int) -> float:
         code = fixed(bound, BoundField.CODE)
         if code >= 0:
             if not compute(context, code):
-                return 0.0
+                return math.inf, False, -math.inf, False, excluded
             limit = number(context, At.STACK, 0)
         operator = fixed(bound, BoundField.OPERATOR)
         if operator == 1:
@@ -107,17 +129,45 @@ def band_probability(context: int, memory: int, band: int) -> float:
             included = operator != 2
             if limit < high or (limit == high and not included):
                 high, high_inside = limit, included
-    if low > high:
-        return 0.0
-    if weighed != 0:  # nothing else of the form is uncertain
-        low, high, excluded = (low - mean) / scale, (high - mean) / scale, (excluded - mean) / scale
-        if scale < 0.0:
-            low, low_inside, high, high_inside = high, high_inside, low, low_inside
-        return settled(weighed_inside(memory, weighed, low, low_inside, high, high_inside, excluded))
-    if several:
-        return settled(_mixed(context, memory, row, low, low_inside, high, high_inside, excluded))
-    gaussian = fixed(memory, Of.GAUSSIAN)
-    return settled(inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded))
+    return low, low_inside, high, high_inside, excluded
+
+
+@inlined
+def value_at(context: int, position: int, slot: int, is_integer: int) -> float:
+    """A number in the row of a bound event."""
+    place = word(context, At.BOUND, position) + slot
+    return float(word(context, At.STORE, place)) if is_integer else number(context, At.STORE, place)
+
+
+@compiled
+def _ask(
+    context: int,
+    memory: int,
+    row: int,
+    low: float,
+    low_inside: bool,
+    high: float,
+    high_inside: bool,
+    excluded: float,
+) -> float:
+    """The probability of a form of which a term has a distribution that only Python knows."""
+    begin, end = fixed(row, BandField.TERMS), fixed(row, BandField.TERMS_END)
+    question = fixed(memory, Of.QUESTION)
+    poke_float(question, 1, low)
+    poke(question, 2, 1 if low_inside else 0)
+    poke_float(question, 3, high)
+    poke(question, 4, 1 if high_inside else 0)
+    poke_float(question, 5, excluded)
+    for k in range(end - begin):
+        term = fixed(memory, Of.TERMS) + _TERM_BYTES * (begin + k)
+        error = error_at(context, memory, term)
+        place = QUESTION_HEAD + QUESTION_TERM * k
+        poke_float(question, place, fixed_float(term, TermField.COEFFICIENT))
+        poke_float(question, place + 1, value_of(context, term))
+        for part in range(3):
+            poke(question, place + 2 + part, peek(error, part))
+    call_2(fixed(memory, Of.ASK), ASKED_FORM, end - begin)
+    return peek_float(question, 0)
 
 
 @compiled
@@ -146,7 +196,7 @@ def _mixed(
             error = error_at(context, memory, term)
             kind = peek(error, 0)
             coefficient = fixed_float(term, TermField.COEFFICIENT)
-            value = _value_of(context, term)
+            value = value_of(context, term)
             first, second = peek_float(error, 1), peek_float(error, 2)
             if kind == 0:
                 mean += coefficient * value

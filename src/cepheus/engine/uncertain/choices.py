@@ -11,7 +11,7 @@ from cepheus.kernel.choosing import choosing_by
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import entry_row, is_ordered, lane_at
 from cepheus.kernel.listing import listing_by
-from cepheus.kernel.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
+from cepheus.kernel.memory import At, fixed, fixed_float, number, peek, peek_float, poke, poke_float, word
 from cepheus.kernel.program import StepField
 from cepheus.kernel.state import LaneState
 from cepheus.kernel.ties import counting_by, first_at, is_at, note_passed_over
@@ -77,20 +77,21 @@ def pass_over_edges(context: int, step: int, lane: int, start: int, end: int, ed
 def _fitting(context: int, step: int, place: int, row_number: int) -> float:
     """Bind the event of an entry; give its own probability, nothing if a selection must not take it.
 
-    That of a single event must exceed the least probability of the rule, or be all there can be.
+    Where choices are read as printed, that of a single event must exceed the least probability of the rule.
     """
     memory = fixed(context, At.MEMORY)
     uncertain_step = uncertain_step_of(context, memory, step)
     own = own_probability(context, memory, step, uncertain_step, place, row_number)
-    if fixed(uncertain_step, UncertainStepField.EXCEEDS) == 0 or own > peek_float(memory, Of.FLOOR) or own == 1.0:
-        return own
-    return 0.0
+    least = fixed_float(memory, Of.IGNORE)
+    if fixed(uncertain_step, UncertainStepField.EXCEEDS) and fixed(memory, Of.CHOICE_AS_PRINTED):
+        least = peek_float(memory, Of.FLOOR)
+    return own if own > least or own == 1.0 else 0.0
 
 
-_COUNTING = counting_by(_fitting, 0.0, compiled)
-_CHOOSING = choosing_by(_fitting, 0.0, compiled, _COUNTING)
+COUNTING = counting_by(_fitting, 0.0, compiled)
+_CHOOSING = choosing_by(_fitting, 0.0, compiled, COUNTING)
 open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
-list_window, bind_listed = listing_by(_fitting, 0.0, _COUNTING)
+list_window, bind_listed = listing_by(_fitting, 0.0, COUNTING)
 
 
 @inlined

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,9 +20,12 @@ from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.interface import Past
 from cepheus.engine.base.refusals import no_such_rule, require_factor
 from cepheus.engine.base.snapshot import pack, restoring, unpack
-from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
+from cepheus.engine.lowered.engine import LoweredEngine
 from cepheus.engine.lowered.intake import BatchWords
+from cepheus.engine.lowered.made_of import Flattened, Kernel
+from cepheus.engine.lowered.outlet import Found
 from cepheus.engine.lowered.snapshot import Saved, write
+from cepheus.engine.uncertain.answers import Answers
 from cepheus.engine.uncertain.error_lists import ListedErrors, Lists, mark_listed
 from cepheus.engine.uncertain.error_profiles import (
     Familiar,
@@ -53,6 +56,7 @@ _PROFILE = form.row(
     form.text,
     form.count,
     integer_between(1, INT_MAX),
+    form.boolean,
     form.boolean,
     form.boolean,
     form.boolean,
@@ -97,7 +101,9 @@ class UncertainEngine(LoweredEngine):
         self._table = UncertainAddresses()
         self._context[At.MEMORY] = self._table.address
         self._table[Of.NEGATION_AS_PRINTED] = int(self._calculus.negation == "as-printed")
+        self._table[Of.CHOICE_AS_PRINTED] = int(self._calculus.choice == "as-printed")
         self._lists = Lists(self._table, self._calculus)
+        self._answers = Answers(self._table, self._listed, self._lists)
         self._uncertain_tables: UncertainTables | None = None
         self._point_at_listed()
 
@@ -205,6 +211,18 @@ class UncertainEngine(LoweredEngine):
         self._lists.begin()
         super()._finish()
 
+    def find(self, given: Input, *, lent: bool = False) -> Found | None:
+        """Run the kernel over the input, and what it asks of Python; return what it found, None for nothing."""
+        found = super().find(given, lent=lent)
+        self._answers.finish()
+        return found
+
+    def find_event(self, event: Event, position: int) -> Found | None:
+        """Process one event, the one at a position of the stream, and return what was found, None for nothing."""
+        found = super().find_event(event, position)
+        self._answers.finish()
+        return found
+
     def _provide(self, status: Status) -> None:
         if status is not Status.OUTPUT_FULL or not self._lists.grow():
             super()._provide(status)
@@ -295,10 +313,7 @@ class UncertainEngine(LoweredEngine):
     def snapshot(self) -> bytes:
         """The rules, the stored events and what is known of errors."""
         header = {
-            "profiles": [
-                [*key, profile.widths, profile.components, profile.normal, profile.listed, profile.made]
-                for key, profile in self._profiles.items()
-            ],
+            "profiles": [[*key, *astuple(profile)] for key, profile in self._profiles.items()],
             "doubtful": sorted(self._doubtful),
             "declared": {
                 event_type: {name: str(error) for name, error in errors.items()}

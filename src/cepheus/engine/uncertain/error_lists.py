@@ -27,9 +27,9 @@ from cepheus.plan.aggregates import aggregate_of
 from cepheus.plan.pattern.code import float_bits
 from cepheus.plan.pattern.layouts import ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering
-from cepheus.uncertainty.aggregates import Member, compute_aggregate
+from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.computed_errors import error_of_computed
-from cepheus.uncertainty.laws import law_of, spreads
+from cepheus.uncertainty.laws import is_foreign, law_of, spreads
 
 _LEAST = 1 << 10
 """Fewer distributions than this are not worth a look."""
@@ -118,7 +118,7 @@ class ListedErrors:
             self._write(number, error)
 
     def _write(self, number: int, error: Distribution) -> None:
-        lines, _ = spread_rows([spreads(error)])
+        lines, _ = spread_rows([] if is_foreign(error) else [spreads(error)])
         end = self._used + len(lines)
         self.rows = _with_room(self.rows, end)
         self.ranges = _with_room(self.ranges, number + 1)
@@ -162,6 +162,7 @@ class Lists:
         table[Of.EXACT_MEMBERS] = calculus.exact_members
         table[Of.IGNORE], table[Of.ACCEPT] = float_bits(calculus.ignore), float_bits(calculus.accept)
         self._make_room(Of.MEMBERS, _FIRST_ROOM)
+        self._make_room(Of.ITEMS, _FIRST_ROOM)
         self._given = self._make_room(Of.LAWS, _FIRST_ROOM)
 
     def _make_room(self, at: Of, words: int) -> Words:
@@ -176,14 +177,17 @@ class Lists:
     def grow(self) -> bool:
         """Give the kernel the room that it came back for; False if it did not ask for any."""
         wanted, given = self._table[Of.MEMBERS_NEEDED], self._table[Of.LAWS_NEEDED]
-        self._table[Of.MEMBERS_NEEDED] = self._table[Of.LAWS_NEEDED] = 0
+        items = self._table[Of.ITEMS_NEEDED]
+        self._table[Of.MEMBERS_NEEDED] = self._table[Of.LAWS_NEEDED] = self._table[Of.ITEMS_NEEDED] = 0
         if wanted:
             self._make_room(Of.MEMBERS, 2 * wanted)
+        if items:
+            self._make_room(Of.ITEMS, 2 * items)
         if given:
             before = self._given
             self._given = self._make_room(Of.LAWS, 2 * given)
             self._given[: len(before)] = before
-        return bool(wanted or given)
+        return bool(wanted or given or items)
 
     def described(self, found: Found, attribute: str, errors: ErrorColumn, listed: ListedErrors) -> ErrorColumn:
         """Work out the errors of an attribute, those that come from lists worked out, and put the values in place."""
@@ -207,6 +211,13 @@ class Lists:
         return ErrorColumn.of(made)
 
     def _computed(self, words: Words, listed: ListedErrors) -> tuple[int | float, Distribution]:
+        computed = self.computed(words, listed)
+        assert isinstance(computed.value, int | float)
+        assert computed.law is not None
+        return computed.value, error_of_computed(float(computed.value), computed.law, self._calculus)
+
+    def computed(self, words: Words, listed: ListedErrors) -> Computed:
+        """Work out the aggregate of a list."""
         function = aggregate_of(int(words[ListField.FUNCTION])).name
         records = words[ListField.row_words() :].reshape(-1, ListedField.row_words())
         numbers = records.view(np.float64)
@@ -218,7 +229,4 @@ class Lists:
             law = None if error is None else law_of(error, value)
             observed = int(record[ListedField.WORD]) if words[ListField.ARE_WHOLE] else value
             members.append(Member(float(parts[ListedField.PROBABILITY]), observed, law))
-        computed = compute_aggregate(function, members, self._calculus)
-        assert computed.law is not None
-        assert isinstance(computed.value, int | float)
-        return computed.value, error_of_computed(float(computed.value), computed.law, self._calculus)
+        return compute_aggregate(function, members, self._calculus)

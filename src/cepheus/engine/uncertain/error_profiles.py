@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
+from cepheus.core.distribution import (
+    Biased,
+    Distribution,
+    Normal,
+    Uniform,
+)
 from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.engine.uncertain.state import MOST_TERMS
@@ -23,7 +27,7 @@ from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.expressions import AttributeRef, Parameter
 from cepheus.rules.resolved import Compute, ResolvedRule
 from cepheus.rules.walk import walk
-from cepheus.uncertainty.laws import spreads
+from cepheus.uncertainty.laws import is_foreign, spreads
 
 Key = tuple[str, str]
 """An event type and an attribute."""
@@ -36,7 +40,8 @@ _MOST_WIDTHS = 2
 class Profile:
     """The worst there was: uniform parts and components of one error, and whether it is more than Normal.
 
-    An error that is ``made`` comes from a list of members and is described only when it is given away.
+    An error that is ``made`` comes from a list of members and is described only when it is given away. One that is
+    ``foreign`` only Python knows.
     """
 
     widths: int = 0
@@ -44,6 +49,7 @@ class Profile:
     normal: bool = True
     listed: bool = False
     made: bool = False
+    foreign: bool = False
 
     @property
     def plain_kinds(self) -> tuple[ErrorKind, ...]:
@@ -57,31 +63,20 @@ class Profile:
             self.normal and other.normal,
             self.listed or other.listed,
             self.made or other.made,
+            self.foreign or other.foreign,
         )
 
 
 def profile_of(error: Distribution) -> Profile:
     """What an error asks of the kernel; UnsupportedError if it has no closed form."""
-    if _is_foreign(error):
+    if isinstance(error, Biased):
         raise unsupported(Construct.UNCERTAIN_FORMS, None)
+    if is_foreign(error):
+        return Profile(0, 1, False, True, foreign=True)
     components = spreads(error).components
     widths = max((len(component.widths) for component in components), default=0)
     (kind,) = ErrorColumn.of([error]).kinds.tolist()
     return Profile(widths, len(components), kind == ErrorKind.NORMAL, kind == ErrorKind.OTHER)
-
-
-def _is_foreign(error: Distribution) -> bool:
-    match error:
-        case Frozen():
-            return True
-        case Mixture(parts=parts):
-            return any(_is_foreign(part) for _, part in parts)
-        case Sum(parts=parts):
-            return any(map(_is_foreign, parts))
-        case Normal() | Uniform() | Discrete() | Samples():
-            return False
-        case _:
-            assert_never(error)
 
 
 def profiles_in(batch: EventBatch) -> dict[Key, Profile]:
@@ -231,10 +226,14 @@ def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile]) -> None:
         combinations = math.prod(profile.components for profile in seen)
         if (
             any(profile.made for profile in seen)
+            or sum(profile.foreign for profile in seen) > 1
             or sum(profile.widths for profile in seen) > _MOST_WIDTHS
             or combinations > _MOST_COMBINATIONS
             or len(seen) > MOST_TERMS
         ):
+            raise unsupported(Construct.UNCERTAIN_FORMS, span)
+        shared = rule.pivot is not None and any(term.source == rule.pivot.source for term in band.terms)
+        if shared and any(profile.listed for profile in seen):
             raise unsupported(Construct.UNCERTAIN_FORMS, span)
     for output in rule.outputs:
         seen = [_seen(term, profiles) for term in output.error_terms]
@@ -252,7 +251,7 @@ def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile]) -> None:
         if isinstance(step.value, AttributeRef) and form is not Form.COUNT:
             profile = profiles.get((step.type, step.value.name), Profile())
             any_error = row.weighed and not form.is_sum
-            if profile.made or not (profile.normal or any_error) or profile.widths > _MOST_WIDTHS:
+            if profile.made or profile.foreign or not (profile.normal or any_error) or profile.widths > _MOST_WIDTHS:
                 raise unsupported(Construct.UNCERTAIN_FORMS, span)
 
 

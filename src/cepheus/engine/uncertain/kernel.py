@@ -11,9 +11,11 @@ from cepheus.engine.uncertain.accept import accept_uncertain, store_uncertain
 from cepheus.engine.uncertain.aggregates import aggregate
 from cepheus.engine.uncertain.bands import bands_probability
 from cepheus.engine.uncertain.choices import bind_last, bind_listed, bind_next, list_window, open_window
+from cepheus.engine.uncertain.joint import joint_probability
+from cepheus.engine.uncertain.nearest import bind_nearest, list_nearest
 from cepheus.engine.uncertain.outcome import conclude, queue_errors
 from cepheus.engine.uncertain.state import Of
-from cepheus.engine.uncertain.tables import UncertainRuleField, UncertainStepField
+from cepheus.engine.uncertain.tables import PivotField, UncertainRuleField, UncertainStepField
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import enqueue, rule_at
 from cepheus.kernel.loop import loop_over
@@ -37,6 +39,7 @@ from cepheus.kernel.state import DONE, Cursor
 
 _UNCERTAIN_RULE_BYTES = UncertainRuleField.row_bytes()
 _UNCERTAIN_STEP_BYTES = UncertainStepField.row_bytes()
+_PIVOT_BYTES = PivotField.row_bytes()
 
 
 @inlined
@@ -44,8 +47,15 @@ def _choose(
     context: int, at: int, step: int, cursor: int, forward: bool, _rule_number: int, _events_before: int
 ) -> float:
     """Bind an event that a selection takes; return its probability."""
-    uncertain_step = fixed(fixed(context, At.MEMORY), Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
+    memory = fixed(context, At.MEMORY)
+    uncertain_step = fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
     probability: float
+    if fixed(uncertain_step, UncertainStepField.UNSURE) and not fixed(memory, Of.CHOICE_AS_PRINTED):
+        status = list_nearest(context, memory, step, uncertain_step, cursor) if forward else DONE
+        if status != DONE:
+            return -float(status)
+        probability = bind_nearest(context, memory, step, cursor)
+        return probability
     if forward and fixed(uncertain_step, UncertainStepField.SINGLE):
         poke(cursor, Cursor.END, 0)
         poke(cursor, Cursor.ENTRY, 0)
@@ -89,7 +99,11 @@ def _keep(context: int, depth: int, probability: float) -> bool:
     """Multiply the probabilities of steps; a product below the rule's least probability is of no use."""
     memory = fixed(context, At.MEMORY)
     products = fixed(memory, Of.PRODUCTS)
-    product = probability * peek_float(products, depth)
+    before = peek_float(products, depth)
+    product = probability * before
+    if peek(memory, Of.IS_PIVOTED):  # they hang together: all that is certain is that no step is less probable
+        product = min(probability, before)
+        poke_float(fixed(memory, Of.WORTHS), depth, probability)
     poke_float(products, depth + 1, product)
     return product >= peek_float(memory, Of.FLOOR)
 
@@ -99,6 +113,10 @@ def _complete(context: int, rule: int, rule_number: int, events_before: int, dep
     """Make a composite event if the match is probable enough."""
     memory = fixed(context, At.MEMORY)
     probability = peek_float(fixed(memory, Of.PRODUCTS), depth)
+    if peek(memory, Of.IS_PIVOTED):
+        probability = joint_probability(context, memory, rule, rule_number)
+        if probability < 0.0:
+            return int(-probability)
     return conclude(context, memory, rule, rule_number, events_before, probability)
 
 
@@ -111,11 +129,15 @@ def _search(context: int, rule_number: int, events_before: int) -> int:
     memory = fixed(context, At.MEMORY)
     opening = peek_float(fixed(memory, Of.OPENINGS), rule_number)
     rule = rule_at(context, rule_number)
-    if fixed_half(rule, RuleField.STEPS) == fixed_half(rule, RuleField.ABSENCES):
+    pivoted = fixed(fixed(memory, Of.PIVOTS) + _PIVOT_BYTES * rule_number, PivotField.POSITION) >= 0
+    poke(memory, Of.IS_PIVOTED, pivoted)
+    if fixed_half(rule, RuleField.STEPS) == fixed_half(rule, RuleField.ABSENCES) and not pivoted:
         return conclude(context, memory, rule, rule_number, events_before, opening)
     poke_float(fixed(memory, Of.PRODUCTS), 0, opening)
     uncertain_rule = fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * rule_number
     poke_float(memory, Of.FLOOR, fixed_float(uncertain_rule, UncertainRuleField.FLOOR))
+    if fixed_half(rule, RuleField.STEPS) == fixed_half(rule, RuleField.ABSENCES):
+        return _complete(context, rule, rule_number, events_before, 0)
     return _search_steps(context, rule_number, events_before)
 
 

@@ -10,10 +10,11 @@ import sys
 
 from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.spread import inside
-from cepheus.engine.uncertain.state import Of
+from cepheus.engine.uncertain.state import ASKED_LIST, Of
 from cepheus.engine.uncertain.tables import ListedField, ListField, SpreadField
+from cepheus.kernel.calls import call_2
 from cepheus.kernel.compiled import compiled, inlined
-from cepheus.kernel.memory import fixed, fixed_float, peek, peek_float, poke_float, table, whole
+from cepheus.kernel.memory import fixed, fixed_float, peek, peek_float, poke, poke_float, table, whole
 from cepheus.kernel.program import FunctionCode
 
 WEIGHED = len(ErrorKind)
@@ -58,7 +59,7 @@ def _below(memory: int, members: int, bound: float, inclusive: bool) -> float:
     if function == FunctionCode.SUM or function == FunctionCode.AVG:
         if peek(members, ListField.UNSURE) <= fixed(memory, Of.EXACT_MEMBERS):
             return _by_subsets(memory, members, count, bound, inclusive)
-        return _by_gaussian(memory, members, count, bound, inclusive)
+        return _ask(memory, members, bound, inclusive)
     if function == FunctionCode.MAX or function == FunctionCode.MIN:
         product = 1.0
         for k in range(count):
@@ -199,23 +200,10 @@ def _by_subsets(memory: int, members: int, count: int, bound: float, inclusive: 
 
 
 @compiled
-def _by_gaussian(memory: int, members: int, count: int, bound: float, inclusive: bool) -> float:
-    """The probability of a sum or average by the Gaussian that has its mean and variance."""
-    average = peek(members, ListField.FUNCTION) == FunctionCode.AVG
-    expected, mean, lost, variance = 0.0, 0.0, 0.0, 0.0
-    for k in range(count):
-        member = member_at(members, k)
-        p = peek_float(member, ListedField.PROBABILITY)
-        expected += p
-        mean, lost = _plus(mean, lost, p * _mean_of(member))
-    mean = _bounded(mean, lost)
-    centre = mean / expected if average else 0.0
-    for k in range(count):
-        member = member_at(members, k)
-        p, offset = peek_float(member, ListedField.PROBABILITY), _mean_of(member) - centre
-        variance += p * (_variance_of(member) + offset * offset) - p * p * offset * offset
-    if average:
-        mean, variance = centre, variance / (expected * expected)
-    variance = min(variance, _MOST)
-    gaussian = fixed(memory, Of.GAUSSIAN)
-    return inside(gaussian, mean, variance, 0.0, 0.0, -math.inf, False, bound, inclusive, math.nan)
+def _ask(memory: int, members: int, bound: float, inclusive: bool) -> float:
+    """The probability of a sum or average of many unsure members, which Python works out."""
+    question = fixed(memory, Of.QUESTION)
+    poke_float(question, 1, bound)
+    poke(question, 2, 1 if inclusive else 0)
+    call_2(fixed(memory, Of.ASK), ASKED_LIST, members)
+    return peek_float(question, 0)

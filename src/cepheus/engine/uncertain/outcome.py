@@ -27,14 +27,17 @@ def conclude(context: int, memory: int, rule: int, rule_number: int, events_befo
     uncertain_rule = fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * rule_number
     probability *= fixed_float(uncertain_rule, UncertainRuleField.FACTOR)
     floor = fixed_float(uncertain_rule, UncertainRuleField.FLOOR)
-    for at in range(
-        fixed(uncertain_rule, UncertainRuleField.ABSENCES), fixed(uncertain_rule, UncertainRuleField.ABSENCES_END)
-    ):
+    absences = fixed(uncertain_rule, UncertainRuleField.ABSENCES)
+    absences_end = fixed(uncertain_rule, UncertainRuleField.ABSENCES_END)
+    if peek(memory, Of.IS_PIVOTED) and not fixed(memory, Of.NEGATION_AS_PRINTED):
+        absences_end = absences  # they are worked out together with the rest
+    for at in range(absences, absences_end):
         if probability == 0.0 or probability < floor:
             return DONE
         probability *= absent(context, memory, at)
     probability = settled(probability)
-    if probability == 0.0 or probability < floor:
+    negligible = probability <= fixed_float(memory, Of.IGNORE) and probability < 1.0
+    if probability == 0.0 or negligible or probability < floor:
         return DONE
     event = peek(context, At.FOUND_EVENTS)
     status = emit(context, rule, rule_number, events_before)

@@ -12,6 +12,7 @@ from cepheus.engine.uncertain.tables import (
     ErrorField,
     ListedField,
     ListField,
+    PivotField,
     SpreadField,
     TermField,
     UncertainColumnField,
@@ -31,6 +32,7 @@ class Of(Fields):
     TERMS = rows_of(TermField)
     BOUNDS = rows_of(BoundField)
     RULES = rows_of(UncertainRuleField)
+    PIVOTS = rows_of(PivotField)
     STEPS = rows_of(UncertainStepField)
     COLUMNS = rows_of(UncertainColumnField)
     ERRORS = rows_of(ErrorField)
@@ -46,9 +48,21 @@ class Of(Fields):
     LAST_SCAN = words_at()
     MEMORY = words_at()
     SHARED = words_at()
+    # of the match under way, by step: what it is worth, the chosen event's own probability, that no nearer one fits
+    WORTHS = words_at()
+    ENTRANCE = words_at()
+    NEAREST = words_at()
+    # what depends on the pivot, its room and what was wanted; a question to Python and whom to ask
+    ITEMS = words_at()
+    ITEMS_ROOM = size_of(ITEMS)
+    ITEMS_NEEDED = cell(0)
+    QUESTION = words_at()
+    ASK = cell(0)
     # numbers
     FIRST_EXTRA = cell(0)
     NEGATION_AS_PRINTED = cell(0)
+    CHOICE_AS_PRINTED = cell(0)
+    IS_PIVOTED = cell(0)
     STAMP = cell(0)
     FLOOR = cell(0)
     # the index of uncertain values, and room for what it finds
@@ -80,6 +94,12 @@ class Of(Fields):
 
 
 MOST_TERMS = 16
+QUESTION_HEAD, QUESTION_TERM = 6, 5
+"""Words of a question: the answer, then an interval or what else is asked; of each term, what it is."""
+
+ASKED_FORM, ASKED_LIST = 0, 1
+"""What is asked: the probability that a form lies in an interval, or that an aggregate of a list is below a bound."""
+
 REMEMBERED = 1024
 """How many probabilities of bands are remembered for one terminator: a power of two."""
 
@@ -107,6 +127,10 @@ class UncertainAddresses(Addresses[Of]):
         copied[0] = array.ravel()
         self.lend(at, copied)
 
+    def kept(self, at: Of) -> Words:
+        """An array that it points at."""
+        return self._kept[at]
+
     def lend(self, at: Of, array: Words) -> None:
         """Point at an array that its owner goes on writing to."""
         self._kept[at] = array
@@ -131,6 +155,11 @@ class UncertainAddresses(Addresses[Of]):
             (Of.TERMS, tables.terms),
             (Of.BOUNDS, tables.bounds),
             (Of.RULES, tables.rules),
+            (Of.PIVOTS, tables.pivots),
+            (Of.QUESTION, np.zeros(QUESTION_HEAD + QUESTION_TERM * MOST_TERMS, np.int64)),
+            (Of.WORTHS, np.zeros(steps + 2, np.int64)),
+            (Of.ENTRANCE, np.zeros(steps + 2, np.int64)),
+            (Of.NEAREST, np.zeros(steps + 2, np.int64)),
             (Of.STEPS, tables.steps),
             (Of.COLUMNS, tables.columns),
             (Of.ERRORS, tables.errors),

@@ -78,6 +78,19 @@ class UncertainRuleField(Fields):
     PADDING = padding()
 
 
+class PivotField(Fields):
+    """Of a rule: where the quantity is that several of its parts ask about (position -1: there is none).
+
+    ``DOUBT`` is where the terminator's doubt stands.
+    """
+
+    POSITION = cell()
+    SLOT = cell()
+    ERROR_SLOT = cell()
+    IS_INTEGER = cell()
+    DOUBT = cell()
+
+
 class MembersCode(IntEnum):
     """Of an aggregate: who belongs to it, and whether the rule can do without it where there may be nobody."""
 
@@ -93,7 +106,8 @@ class UncertainStepField(Fields):
     ``SHARED`` is the number of an aggregate or absence that rules have in common (-1: none): it asks nothing but the
     terminator, so one of them works it out for all. ``REMEMBERED`` tells that the probability of the bands depends on
     the terminator and the candidate alone, so that other rules may use it, too. ``SINGLE`` tells that a step takes just
-    the last event, ``MEMBERS`` who belongs to an aggregate.
+    the last event, ``UNSURE`` that it takes some of the events and which fit is uncertain, ``MEMBERS`` who belongs to
+    an aggregate.
     """
 
     BANDS = cell()
@@ -104,6 +118,7 @@ class UncertainStepField(Fields):
     REMEMBERED = cell()
     SINGLE = cell()
     MEMBERS = cell()
+    UNSURE = cell()
 
 
 class ErrorField(Fields):
@@ -164,6 +179,7 @@ class UncertainTables:
     terms: Words
     bounds: Words
     rules: Words
+    pivots: Words
     steps: Words
     columns: Words
     errors: Words
@@ -264,6 +280,7 @@ def flatten_uncertain(lowering: Lowering, factors: Mapping[str, float]) -> tuple
         terms=TermField.array(rows.terms),
         bounds=bounds,
         rules=UncertainRuleField.array(rule_rows),
+        pivots=PivotField.array([_pivot(rule.pivot, doubts[rule.type]) for rule in lowering.rules.values()]),
         steps=UncertainStepField.array(steps),
         columns=columns,
         errors=ErrorField.array(errors),
@@ -337,6 +354,15 @@ def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, 
         remembered=remembered,
         single=single,
         members=members,
+        unsure=step.unsure and exceeds,
+    )
+
+
+def _pivot(term: LoweredTerm | None, doubt: int) -> tuple[int, ...]:
+    if term is None:
+        return PivotField.row(position=-1, slot=0, error_slot=0, is_integer=0, doubt=doubt)
+    return PivotField.row(
+        position=term.position, slot=term.slot, error_slot=term.error_slot, is_integer=term.is_integer, doubt=doubt
     )
 
 

@@ -51,8 +51,20 @@ def parse(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> Rul
     ...
     cepheus.core.errors.RuleError: <rules>:1:17: error[syntax]: found 'b', expected an operator such as SEQ, ...
     """
+    rules, errors = read(text, name, unit)
+    raise_in_order(errors)
+    return rules
+
+
+def read(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> tuple[RuleSet, list[Diagnostic]]:
+    """Read what can be read of a text that may be unfinished: the statements without a mistake, and all mistakes.
+
+    >>> rules, errors = read("pair(X) <- a(X) SEQ b(X). more(X) <-")
+    >>> len(rules.interval_rules), len(errors)
+    (1, 1)
+    """
     source = Source(name, text)
-    statements = read_statements(source, scan(source), unit)
+    statements, errors = _read_all(source, scan(source), unit)
     policy = next((statement.policy for statement in statements if isinstance(statement, FilePolicy)), None)
     rules: list[IntervalRule] = []
     facts: list[Fact] = []
@@ -73,11 +85,12 @@ def parse(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> Rul
                 most_facts = facts_allowed
             case FilePolicy() | FileUnit():
                 pass
-    return RuleSet(
+    rule_set = RuleSet(
         tuple(declarations),
         interval_rules=tuple(rules),
         knowledge=Knowledge(tuple(facts), tuple(deductions), most_facts=most_facts),
     )
+    return rule_set, errors
 
 
 def read_statements(source: Source, scanned: Scan, unit: TimeUnit | None) -> list[Statement]:
@@ -85,6 +98,12 @@ def read_statements(source: Source, scanned: Scan, unit: TimeUnit | None) -> lis
 
     If ``unit`` is None and the text does not say one, numbers without a unit are kept as they are written.
     """
+    found, errors = _read_all(source, scanned, unit)
+    raise_in_order(errors)
+    return found
+
+
+def _read_all(source: Source, scanned: Scan, unit: TimeUnit | None) -> tuple[list[Statement], list[Diagnostic]]:
     found: list[Statement] = []
     with grammar().lock:
         builder = grammar().builder
@@ -97,8 +116,7 @@ def read_statements(source: Source, scanned: Scan, unit: TimeUnit | None) -> lis
             if len(builder.errors) >= MAX_ERRORS:
                 break
         errors = builder.errors
-    raise_in_order([*errors, *_repeated(found)])
-    return found
+    return found, [*errors, *_repeated(found)]
 
 
 def _read(source: Source, tokens: list[Token], lexical: list[Diagnostic]) -> Statement | None:

@@ -207,7 +207,7 @@ class _Reader:
         ending = _child(node, "until_subquery_by")
         until = self._steps(_child(ending, "subquery_by"), shared)[0] if ending is not None else None
         span = self._maxspan(_child(node, "with_params"), node)
-        return SequenceQuery(tuple(steps), span, until, self._beginning(node), self.options.ordered)
+        return SequenceQuery(tuple(steps), span, until, self._beginning(node))
 
     def _steps(self, node: Tree, shared: tuple[Field, ...]) -> list[Step]:
         """The steps that one item stands for: several if it says ``with runs``."""

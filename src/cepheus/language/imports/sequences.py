@@ -41,16 +41,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SequenceQuery:
-    """Steps in order; ``maxspan`` in microseconds lies between the first and the last; ``until`` ends what waits.
-
-    ``ordered``: simultaneous events come one after the other; else there are none that matter.
-    """
+    """Steps in order; ``maxspan`` in microseconds lies between the first and the last; ``until`` ends what waits."""
 
     steps: tuple[Step, ...]
     maxspan: int
     until: Step | None = None
     span: Span | None = None
-    ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +98,6 @@ def _refuse_what_is_not_exact(query: SequenceQuery, stages: list[_Stage], after:
         raise no_equivalent("this missing event", reason, before[0].span)
     if before and after:
         raise no_equivalent("this missing event", "one at the beginning and one at the end do not fit", after[0].span)
-    if after and query.ordered:
-        reason = "it takes a timer, and no engine runs timers where simultaneous events come in their order"
-        hint = "where no two events of a sequence have the same time, say so: --ties apart"
-        raise no_equivalent("a missing event at the end", reason, after[0].span, hint)
     if after and query.until is not None:
         reason = "it is not said whether 'until' ends a sequence that only waits for nothing to happen"
         raise no_equivalent("'until' with a missing event at the end", reason, query.until.span)

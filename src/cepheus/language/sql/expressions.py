@@ -21,7 +21,7 @@ from cepheus.core.time import UNITS, duration_of, parse_time
 from cepheus.core.values import INT_MAX, ValueType
 from cepheus.language.sql.scan import Word
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.functions import FUNCTIONS, built_in_names
 from cepheus.rules.rows.expressions import (
     HERE,
     Aggregated,
@@ -469,4 +469,4 @@ def _shown(name: str) -> str:
 
 
 def _what_there_is() -> str:
-    return f"there are + - * / %, comparisons, AND OR NOT, CASE, CAST, LIKE, and {', '.join(sorted(FUNCTIONS))}"
+    return f"there are + - * / %, comparisons, AND OR NOT, CASE, CAST, LIKE, and {', '.join(sorted(built_in_names()))}"

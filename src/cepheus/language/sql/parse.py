@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,19 +11,18 @@ from cepheus.language.sql.clauses import Clauses, split_clauses
 from cepheus.language.sql.expressions import Scope, build_expression
 from cepheus.language.sql.scan import Word, closing, items, scan
 from cepheus.rules.check.findings import Findings
+from cepheus.rules.model import RuleSet
 from cepheus.rules.rows.expressions import Column
-from cepheus.rules.rows.model import ALL_EVENTS, DEFAULT_NAME, Named, RowQuery
-
-_WORDS = re.compile(r"\bmatch_recognize\s*\(", re.IGNORECASE)
+from cepheus.rules.rows.model import ALL_EVENTS, DEFAULT_NAME, Named, RowQuery, RowRule
 
 
-def is_sql(text: str) -> bool:
-    """Whether a text is a query over rows.
+def parse(text: str, name: str = "<rules>") -> RuleSet:
+    """The queries of a text as rules: a match of one is an event.
 
-    >>> is_sql("SELECT * FROM Stock MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)"), is_sql("define A() from B()")
-    (True, False)
+    >>> parse("MATCH_RECOGNIZE (MEASURES LAST(A.x) AS x PATTERN (A+) DEFINE A AS x > 1) AS Run").row_rules[0].composite
+    EventType(name='Run', attributes=(Attribute(name='x', type=None, ...),))
     """
-    return _WORDS.search(text) is not None
+    return RuleSet(row_rules=tuple(map(RowRule.of, parse_queries(text, name))))
 
 
 def parse_query(text: str, name: str = "<query>") -> RowQuery:

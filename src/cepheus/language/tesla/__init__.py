@@ -1,6 +1,6 @@
 """TESLA: rule text to rules and back."""
 
-from cepheus.language.tesla.parse import parse, parse_event_pattern, parse_pattern
+from cepheus.language.tesla.parse import parse, parse_event_pattern, parse_pattern, read
 from cepheus.language.tesla.print import (
     format_belief,
     format_event_pattern,
@@ -23,5 +23,6 @@ __all__ = [
     "parse",
     "parse_event_pattern",
     "parse_pattern",
+    "read",
     "reformat",
 ]

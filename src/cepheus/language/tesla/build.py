@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cepheus.core.distribution import Distribution, Normal, parse_distribution
+from cepheus.core.distribution import Biased, Distribution, Normal, parse_distribution
 from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
@@ -64,6 +64,11 @@ class BeliefBuilder(TimerBuilder):
         """``observe TrafficJam = LOW``."""
         _, node, _, state = children
         return Observation(str(node), str(state), Span(self.source, node.start_pos, state.end_pos))
+
+    def number_observation(self, children: Children) -> Observation:
+        """``observe Outside = 31.5``."""
+        _, node, _, (_, written) = children
+        return Observation(str(node), written.text, Span(self.source, node.start_pos, written.end))
 
     # ---- Nodes ---------------------------------------------------------------------------------------------------
 
@@ -317,6 +322,12 @@ class Builder(BeliefBuilder):
         _, event, attribute, (error, _), _ = children
         span = Span(self.source, event.start_pos, attribute.end_pos)
         return ErrorDeclaration(str(event), str(attribute), error, span)
+
+    def shared_error(self, children: Children) -> ErrorDeclaration:
+        """``error Temp.value ~ N(0, 1) + shared N(0, 4) per sensor``; the span is the attribute with its event."""
+        _, event, attribute, (own, _), _, _, (bias, _), _, per, _ = children
+        span = Span(self.source, event.start_pos, attribute.end_pos)
+        return ErrorDeclaration(str(event), str(attribute), Biased(own, bias, tuple(map(str, per))), span)
 
     def ties(self, children: Children) -> Ties:
         """``ties ordered``; the span is the whole of it."""

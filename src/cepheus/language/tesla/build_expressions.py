@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from cepheus.core.source import Source, Span
+from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value, ValueType
 from cepheus.language.common.literals import LiteralError, read_duration, read_number, read_string, read_time
 from cepheus.language.common.node_builder import Children, NodeBuilder
 from cepheus.language.common.tokens import MAX_NESTING
-from cepheus.rules.aggregates import aggregate_named
+from cepheus.rules.aggregates import aggregate_named, approximation_of
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -49,6 +50,7 @@ class ExpressionBuilder(NodeBuilder):
         """Start on a text."""
         self.start(source)
         self.event_end = self.terminator_end = 0
+        self.moment_name = ""
         self.collections: dict[str, Collection] = {}
 
     # ---- Literals ------------------------------------------------------------------------------------------------
@@ -267,6 +269,12 @@ class ExpressionBuilder(NodeBuilder):
         word, first, second = children
         return Between(str(first), str(second), Span(self.source, word.start_pos, second.end_pos))
 
+    def since_start(self, children: Children) -> Within:
+        """``since start``: up to the moment of the rule, from its beginning."""
+        first, last = children
+        span = Span(self.source, first.start_pos, last.end_pos)
+        return Within(MAX_TIME, self.moment_name, span, since_start=True)
+
     def attribute_value(self, children: Children) -> AttributeRef:
         """``.value`` of an aggregate."""
         return self.own_attribute(children)
@@ -301,6 +309,11 @@ class ExpressionBuilder(NodeBuilder):
         """``Percentile(Temp().value within 5 min from Smoke, 95)``."""
         name, event, value, scope, (argument, _), closing = children
         return self._aggregate(name, event, value, scope, closing.end_pos, argument)
+
+    def approximate_aggregate(self, children: Children) -> Aggregate:
+        """``CountDistinct(Login().user within 1 day from Login, approximate)``."""
+        name, event, value, scope, word, closing = children
+        return self._approximate(self._aggregate(name, event, value, scope, closing.end_pos), word)
 
     def aggregate_without_value(self, children: Children) -> Aggregate:
         """``Count(Temp() within 5 min from Smoke)``."""
@@ -341,6 +354,21 @@ class ExpressionBuilder(NodeBuilder):
         """``Percentile(Temps.value, 95)``."""
         name, collection, value, (argument, _), closing = children
         return self._of_members(name, collection, value, closing.end_pos, argument)
+
+    def approximate_value_of_members(self, children: Children) -> Aggregate:
+        """``CountDistinct(Logins.user, approximate)``."""
+        name, collection, value, word, closing = children
+        return self._approximate(self._of_members(name, collection, value, closing.end_pos), word)
+
+    def _approximate(self, exact: Aggregate, word: Any) -> Aggregate:
+        """The aggregate that is nearly the same and takes less memory."""
+        found = approximation_of(exact.function)
+        if found is None:
+            message = f"{exact.function} is exact: there is no other way to compute it"
+            hint = "leave 'approximate' out; CountDistinct has it"
+            self._error("aggregate-argument", message, self._token_span(word), hint)
+            return exact
+        return replace(exact, function=found)
 
     def value_of_members_last(self, children: Children) -> Aggregate:
         """``first(Temps).value``."""

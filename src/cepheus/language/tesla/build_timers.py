@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cepheus.core.errors import did_you_mean
@@ -13,6 +13,7 @@ from cepheus.language.tesla.build_expressions import ExpressionBuilder
 from cepheus.rules.expressions import Aggregate, Between, EventPattern, Expression, Scope, Within
 from cepheus.rules.model import Pattern, PatternItem, moments_of
 from cepheus.rules.timers import NOW, After, Every, Timer
+from cepheus.rules.walk import transform
 
 _DAY_HOURS, _HOUR_MINUTES, _MINUTE_SECONDS = 24, 60, 60
 
@@ -34,6 +35,7 @@ class TimerBuilder(ExpressionBuilder):
     def terminator(self, children: Children) -> Children:
         """Start a pattern, and remember where its first event ends in case that is all."""
         self._begin_pattern(None, children[0].span.start, self.event_end)
+        self.moment_name = children[0].name
         return children
 
     def after_terminator(self, children: Children) -> Children:
@@ -61,6 +63,7 @@ class TimerBuilder(ExpressionBuilder):
 
     def _begin_pattern(self, timer: Timer | None, start: int, end: int) -> None:
         self.timer, self.pattern_start, self.terminator_end = timer, start, end
+        self.moment_name = NOW
         self.ahead: list[Ahead] = []
         self.collections.clear()
 
@@ -169,7 +172,8 @@ class TimerBuilder(ExpressionBuilder):
                     ahead.span,
                     "write two rules, or the same length of time",
                 )
-        return Pattern(terminator, items, timer, span)
+        self.moment_name = terminator.name if timer is None else NOW  # also for what stands in where
+        return _up_to(self.moment_name, Pattern(terminator, items, timer, span))
 
     def _not_terminator(self, ahead: Ahead, terminator: EventPattern) -> None:
         hint = did_you_mean(ahead.reference, [terminator.name])
@@ -179,3 +183,13 @@ class TimerBuilder(ExpressionBuilder):
             ahead.span,
             hint or f"begin the pattern with {ahead.reference}(..), or write 'between {ahead.reference} and ..'",
         )
+
+
+def _up_to(moment: str, pattern: Pattern) -> Pattern:
+    """What is aggregated since the start goes on to the moment of the rule, which only the whole pattern tells."""
+
+    def change(node: object) -> object:
+        return replace(node, reference=moment) if isinstance(node, Within) and node.since_start else node
+
+    found: Pattern = transform(pattern, change)
+    return found

@@ -65,6 +65,18 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     ...
     cepheus.core.errors.RuleError: <rules>:1:27: error[syntax]: found ',', expected 'and', where, consuming, ...
     """
+    rules, errors = read(text, name)
+    raise_in_order(errors)
+    return rules
+
+
+def read(text: str, name: str = "<rules>") -> tuple[RuleSet, list[Diagnostic]]:
+    """Read what can be read of a text that may be unfinished: the statements without a mistake, and all mistakes.
+
+    >>> rules, errors = read("event Smoke(area: string); define Fire() from")
+    >>> rules.declarations[0].name, len(rules.rules), len(errors)
+    ('Smoke', 0, 1)
+    """
     rules: list[Rule] = []
     declarations: list[EventType] = []
     beliefs: list[Belief] = []
@@ -88,10 +100,10 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
                 ties = node
             if len(reading.errors) >= MAX_ERRORS:
                 break
-        reading.finish()
+        mistakes = list(reading.errors)
     if ties is not None and ties.ordered:
         rules = [replace(rule, ordered=True) for rule in rules]
-    return RuleSet(tuple(declarations), tuple(rules), tuple(beliefs), errors=tuple(errors), ties=ties)
+    return RuleSet(tuple(declarations), tuple(rules), tuple(beliefs), errors=tuple(errors), ties=ties), mistakes
 
 
 def _ties_again(again: Ties) -> Diagnostic:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import assert_never
 
-from cepheus.core.distribution import Distribution
+from cepheus.core.distribution import Biased, Distribution
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType, as_int
 from cepheus.language.common.literals import quoted
 from cepheus.language.tesla.names import written_attribute, written_name
+from cepheus.rules.aggregates import APPROXIMATIONS
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row
 from cepheus.rules.belief.periods import format_period
 from cepheus.rules.expressions import (
@@ -100,6 +101,11 @@ def format_error(declaration: ErrorDeclaration) -> str:
     'error Temp.value ~ N(0, 1)'
     """
     attribute = f"{written_name(declaration.event)}.{written_attribute(declaration.attribute)}"
+    if isinstance(declaration.error, Biased):
+        error = declaration.error
+        return (
+            f"error {attribute} ~ {error.own} + shared {error.bias} per {', '.join(map(written_attribute, error.per))}"
+        )
     return f"error {attribute} ~ {declaration.error}"
 
 
@@ -359,13 +365,17 @@ def _aggregate(aggregate: Aggregate) -> str:
             value = f".{written_attribute(name)}"
         case expression:
             value = f".({format_expression(expression)})"
+    function = aggregate.function
     argument = "" if aggregate.argument is None else f", {_number(aggregate.argument)}"
+    for exact, nearly in APPROXIMATIONS.items():
+        if function == nearly and aggregate.value is not None:
+            function, argument = exact, ", approximate"
     if aggregate.even_undefined and aggregate.of is not None:
-        return f"{aggregate.function}({written_name(aggregate.of)}){value}"
+        return f"{function}({written_name(aggregate.of)}){value}"
     if aggregate.of is not None:
-        return f"{aggregate.function}({written_name(aggregate.of)}{value}{argument})"
+        return f"{function}({written_name(aggregate.of)}{value}{argument})"
     event = format_event_pattern(aggregate.event)
-    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)}{argument})"
+    return f"{function}({event}{value} {scope_text(aggregate.scope)}{argument})"
 
 
 def _number(number: float) -> str:
@@ -380,6 +390,8 @@ def scope_text(scope: Scope) -> str:
     ('within 5 min from Smoke', 'between Smoke and Temp')
     """
     match scope:
+        case Within(since_start=True):
+            return "since start"
         case Within(duration=duration, reference=reference):
             return f"within {format_duration(duration)} from {written_name(reference)}"
         case Between(first=first, second=second):

@@ -22,10 +22,12 @@ from cepheus.language.common.tokens import (
     stray_character,
     unfinished,
 )
+from cepheus.language.tesla.scan_networks import classify_beliefs
 from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.functions import FUNCTIONS
 
 _TIMERS = frozenset({"after", "every"})
+_SCOPES = ("WITHIN", "BETWEEN", "SINCE")
 _NUMBERS = frozenset({"INTEGER", "FLOAT"})
 _UNITS = frozenset({"NAME", "MIN", "UNIT"})
 _QUOTED = r"`[^`\n]+`"
@@ -96,6 +98,7 @@ class Scanner:
                 continue
             tokens.append(Lexeme(kind, text, start, end))
         _classify_units(tokens)
+        _classify_beginnings(tokens)
         _classify_membership(tokens)
         _classify_calls(tokens)
         classify_beliefs(tokens)
@@ -179,6 +182,31 @@ def _classify_errors(tokens: list[Token]) -> None:
             tilde = any(token.type == "TILDE" for token in tokens[index + 2 : index + 5])
             if (dot and tilde) or (begins and (dot or tilde)):
                 tokens[index].type = "ERROR"
+                _classify_shared(tokens, index)
+
+
+def _classify_shared(tokens: list[Token], begin: int) -> None:
+    """Distinguish the words of an error that a source's values share: ``+ shared N(0, 4) per sensor``."""
+    for index in range(begin, len(tokens) - 1):
+        token, after = tokens[index], tokens[index + 1]
+        if token.type == "PLUS" and after.type == "NAME" and after.lower() == "shared":
+            after.type = "SHARED"
+        elif token.type == "NAME" and token.lower() == "per" and tokens[index - 1].type == "RPAR":
+            token.type = "PER"
+        if token.type in ("SEMICOLON", "DEFINE", "RULE"):
+            return
+
+
+def _classify_beginnings(tokens: list[Token]) -> None:
+    """Distinguish ``since start`` at the end of an aggregate, and ``approximate`` behind it, from names."""
+    for index in range(1, len(tokens) - 1):
+        before, token, after = tokens[index - 1 : index + 2]
+        if token.type != "NAME" or after.type not in ("RPAR", "COMMA"):
+            continue
+        if token.lower() == "start" and before.type == "NAME" and before.lower() == "since":
+            before.type, token.type = "SINCE", "START"
+        elif token.lower() == "approximate" and before.type == "COMMA" and after.type == "RPAR":
+            token.type = "APPROXIMATE"
 
 
 def _classify_timers(tokens: list[Token]) -> None:
@@ -205,11 +233,12 @@ def _classify_groups(tokens: list[Token]) -> None:
 
     That is ``top`` before an event, ``by`` behind that event, and ``per`` before the name of an attribute.
     """
-    ranked = False
+    ranked, depth = False, 0
     for index in range(1, len(tokens) - 1):
         before, token, after = tokens[index - 1 : index + 2]
-        if token.type in ("DEFINE", "SEMICOLON", "WITHIN"):
-            ranked = False
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if token.type in ("DEFINE", "SEMICOLON") or (token.type == "WITHIN" and depth <= 0):
+            ranked, depth = False, 0
         if token.type != "NAME":
             continue
         word = token.lower()
@@ -277,7 +306,7 @@ def _has_window(tokens: list[Token], opening: int) -> bool:
         depth += (kind == "LPAR") - (kind == "RPAR")
         if depth == 0:
             return False
-        if depth == 1 and kind in ("WITHIN", "BETWEEN"):
+        if depth == 1 and kind in _SCOPES:
             return True
     return False
 
@@ -307,8 +336,8 @@ def _has_scope(tokens: list[Token], opening: int) -> bool:
         elif kind == "RPAR":
             depth -= 1
             if depth == 0:
-                return index + 1 < len(tokens) and tokens[index + 1].type in ("WITHIN", "BETWEEN", "DOT")
-        elif depth == 1 and kind in ("WITHIN", "BETWEEN"):
+                return index + 1 < len(tokens) and tokens[index + 1].type in (*_SCOPES, "DOT")
+        elif depth == 1 and kind in _SCOPES:
             return True
         elif kind in ("DEFINE", "SEMICOLON"):
             return False
@@ -376,61 +405,6 @@ def _opposite(span: Span, before: list[Token]) -> str:
     if name[2]:
         return f"write not {name[1]}(..)"
     return f"write not {name[1]}" if inside else f"write not ({name[1]} = ..)"
-
-
-_WORDS = {"node": "NODE", "given": "GIVEN", "observe": "OBSERVE", "from": "FROM", "to": "TO"}
-"""The words of a network and their terminals."""
-
-_BEFORE_NAMES = frozenset({"NODE", "GIVEN", "OBSERVE", "COMMA", "COLON", "EQUALS", "COMPARATOR", "TILDE"})
-_AFTER_NAMES = frozenset({"COMMA", "COLON", "EQUALS", "COMPARATOR"})
-
-
-def classify_beliefs(tokens: list[Token]) -> None:
-    """Name the tokens of networks: ``network``, ``node`` and so on are words of the language only there.
-
-    In turn, the other words of the language are names there, so that a state may be called ``first`` or ``true``.
-    """
-    index = 0
-    while index < len(tokens):
-        if _begins(tokens, index):
-            tokens[index].type = "NETWORK"
-            index = _classify(tokens, index + 3)
-        else:
-            index += 1
-
-
-def _begins(tokens: list[Token], index: int) -> bool:
-    return (
-        tokens[index].type == "NAME"
-        and tokens[index].lower() == "network"
-        and index + 2 < len(tokens)
-        and _is_word(tokens[index + 1])
-        and tokens[index + 2].type == "LBRACE"
-    )
-
-
-def _classify(tokens: list[Token], start: int) -> int:
-    """Name the tokens between the braces; give the place behind the last of them.
-
-    Braces that are never closed reach to the next rule, so that one mistake does not hide others.
-    """
-    depth = 1
-    for index in range(start, len(tokens)):
-        token = tokens[index]
-        follower = tokens[index + 1] if index + 1 < len(tokens) else None
-        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
-        if depth == 0:
-            return index + 1
-        if token.type == "SEMICOLON" or (token.type == "DEFINE" and follower is not None and _is_word(follower)):
-            return index
-        if _is_word(token):
-            named = tokens[index - 1].type in _BEFORE_NAMES or (follower is not None and follower.type in _AFTER_NAMES)
-            token.type = "NAME" if named else _WORDS.get(token.lower(), "NAME")
-    return len(tokens)
-
-
-def _is_word(token: Token) -> bool:
-    return token[0].isalpha() or token[0] == "_"
 
 
 _TYPE_NAMES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE"})

@@ -11,7 +11,7 @@ from cepheus.language.common.tokens import span_of
 from cepheus.language.tesla.other_languages import NO_CHOICE, hint_from_other_language
 from cepheus.language.tesla.parser_stop import ParserStop, expected, parser_stop
 from cepheus.rules.aggregates import aggregate_names
-from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.functions import FUNCTIONS, built_in_names
 from cepheus.rules.policies import TERMINALS, Policy
 
 _CLAUSES = frozenset({"WHERE", "CONSUMING", "MIN", "$END", "SEMICOLON", "_AND", "COMMA", "RPAR"})
@@ -65,7 +65,7 @@ def _unknown_call(stop: ParserStop, source: Source) -> Diagnostic:
     if stop.open:
         close = did_you_mean(name, [*FUNCTIONS, *aggregate_names()])
         return Diagnostic(
-            "function", f"there is no function '{name}'", span, close or f"there are {', '.join(FUNCTIONS)}"
+            "function", f"there is no function '{name}'", span, close or f"there are {', '.join(built_in_names())}"
         )
     if any(token.type == "WHERE" for token in stop.before):
         return Diagnostic("function", f"there is no function '{name}'", span, did_you_mean(name, FUNCTIONS))

@@ -6,12 +6,12 @@ bound become its key; the rest is checked of every candidate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import ValueType
-from cepheus.kernel.program import MAX_KEYS, ValueKind
+from cepheus.kernel.program import MAX_KEYS, TotalKind, ValueKind
 from cepheus.plan.pattern.bands import Band, LoweredBand, bands
 from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
@@ -34,6 +34,16 @@ class Candidates:
     constraints: tuple[LoweredConstraint, ...]
     since: int
     bands: tuple[LoweredBand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a column keeps of a value, by its kind and slot: sums over a window, or a total of all since the start."""
+
+    kind: ValueKind
+    slot: int
+    window: int
+    total: TotalKind = TotalKind.NONE
 
 
 class CandidateFinder:
@@ -61,19 +71,19 @@ class CandidateFinder:
         own: str | None,
         constraints: Sequence[Constraint],
         reach: int,
-        sums: tuple[ValueKind, int, int] | None = None,
+        sums: Sums | None = None,
         floor: float = 0.0,
+        note: Callable[[Sequence[Band]], None] = lambda _: None,
     ) -> Candidates:
         """Find or make the column of the events of a type that the rule calls ``own``, None if they have no name.
 
-        A column may keep ``sums`` of a value: its kind, its slot, and the window. Events less probable than ``floor``
-        alone do not enter it.
+        A column may keep ``sums`` of a value. Events less probable than ``floor`` alone do not enter it. What they ask
+        of uncertain values goes to ``note``.
         """
         self._places.own_type = event_type
         sharp, blurs = self._forms.split(constraints)
         found = bands(blurs, self._forms.is_uncertain)
-        if own is not None:
-            self._forms.claim(found)
+        note(found)
         alone_bands = [band for band in found if _is_static(band, own)]
         static, keys, rest = self._split(own, sharp)
         layout = self._shared.layout(event_type)
@@ -82,8 +92,14 @@ class CandidateFinder:
         floats = sum(1 << part for part, (mine, _) in enumerate(keys) if mine.type is ValueType.FLOAT)
         key = ColumnKey(layout.index, alone, tuple(mine.slot for mine, _ in keys), floats)
         if sums is not None:
-            kind, slot, window = sums
-            key = replace(key, sum_kind=kind, sum_slot=max(slot, 0), sum_window=window, since=stored)
+            key = replace(
+                key,
+                sum_kind=sums.kind,
+                sum_slot=max(sums.slot, 0),
+                sum_window=sums.window,
+                total=sums.total,
+                since=stored,
+            )
         blurs_alone = frozenset(_forget_name(c, own) for band in alone_bands for c in band.constraints)
         if blurs_alone:
             key = replace(key, blurred=blurs_alone, floor=floor)

@@ -14,6 +14,7 @@ from cepheus.core.errors import EventError
 from cepheus.core.lists import list_refused
 from cepheus.core.values import ValueType
 from cepheus.kernel.program import (
+    TotalKind,
     ValueKind,
 )
 from cepheus.kernel.strings import StringTable
@@ -39,6 +40,7 @@ class ColumnKey:
     sum_slot: int = 0
     sum_window: int = -1
     since: int = 0
+    total: TotalKind = TotalKind.NONE
     blurred: frozenset[Constraint] = frozenset()
     floor: float = 0.0
 

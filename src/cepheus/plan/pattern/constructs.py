@@ -12,8 +12,8 @@ from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.program import MAX_POSITIONS, PolicyCode
 from cepheus.plan.support import Support, Thing
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
-from cepheus.rules.expressions import Aggregate, Call
-from cepheus.rules.functions import CONNECTIVES
+from cepheus.rules.expressions import Aggregate, Call, Within
+from cepheus.rules.functions import CONNECTIVES, FUNCTIONS
 from cepheus.rules.model import Collection, FreeCondition, Negation, Rule, RuleSet, Selection
 from cepheus.rules.policies import Policy, Take
 from cepheus.rules.walk import walk
@@ -31,15 +31,22 @@ class Construct(Enum):
     FULL_PROVENANCE = "naming the events that aggregates counted"
     CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
     RENAMED = "attributes under another name than the data's (code: string from id)"
+    SINCE_START = "aggregates since the start"
+    OTHER_TOTALS = (
+        "aggregates since the start of computed or consumed values, of types that only the data tells, of members that "
+        "another event must equal in what it may lack, of uncertain events"
+    )
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
     TIMERS = "timers (after, every)"
     TIES_ORDERED = "ties ordered"
     INTERVAL_RULES = "rules over intervals beside those of TESLA"
+    ROW_QUERIES = "queries with MATCH_RECOGNIZE beside rules of TESLA"
     PROBABILITIES = "min probability"
     ERRORS = "errors of measurement"
     BELIEFS = "rules weighed by Bayesian networks"
+    LOCAL_FUNCTIONS = "functions of the program itself (@udf)"
     TEXT_FUNCTIONS = "functions of one string attribute"
     FUNCTIONS_OF_TWO_TEXTS = "functions of two string attributes"
     ORDER_OF_TWO_TEXTS = "the order (<, <=, >, >=) of two string attributes"
@@ -74,15 +81,18 @@ COMPILED = Support(
             Construct.FULL_PROVENANCE,
             Construct.CONDITIONS,
             Construct.RENAMED,
+            Construct.SINCE_START,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
             Construct.TIMERS,
             Construct.TIES_ORDERED,
             Construct.INTERVAL_RULES,
+            Construct.ROW_QUERIES,
             Construct.PROBABILITIES,
             Construct.ERRORS,
             Construct.BELIEFS,
+            Construct.LOCAL_FUNCTIONS,
             Construct.TEXT_FUNCTIONS,
         }
     ),
@@ -144,6 +154,7 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
     for rule in rules.rules:
         yield from _things_of(rule)
     yield from ((Construct.INTERVAL_RULES, rule.span) for rule in rules.interval_rules)
+    yield from ((Construct.ROW_QUERIES, rule.span) for rule in rules.row_rules)
     yield from ((Construct.BELIEFS, belief.span) for belief in rules.beliefs)
     yield from ((Construct.ERRORS, error.span) for error in rules.errors)
     for declared in rules.declarations:
@@ -172,8 +183,12 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
                 yield Construct.CONDITIONS, span
             case Call(function=name, span=span) if name in CONNECTIVES:
                 yield Construct.CONDITIONS, span
-            case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:
+            case Call(function=name, span=span) if name in FUNCTIONS and FUNCTIONS[name].local:
+                yield Construct.LOCAL_FUNCTIONS, span
+            case Aggregate(function=name, span=span, scope=scope) if name.lower() in AGGREGATES:
                 yield AGGREGATES[name.lower()], span
+                if isinstance(scope, Within) and scope.since_start:
+                    yield Construct.SINCE_START, scope.span
             case _:
                 pass
     if rule.ordered:

@@ -99,6 +99,7 @@ class _Tables:
         flags += (step.listing is not None) * StepFlag.LISTED
         flags += step.consumes * StepFlag.CONSUMES + step.counted * StepFlag.COUNTED
         flags += step.silent * StepFlag.SILENT + step.even_undefined * StepFlag.EVEN_UNDEFINED
+        flags += step.since_start * StepFlag.SINCE_START + step.of_texts * StepFlag.OF_TEXTS
         consumed_slot, consumed_bit = step.consumed
         self.steps.append(
             StepField.row(
@@ -347,5 +348,6 @@ def _columns(lowering: Lowering) -> Words:
             sum_kind=key.sum_kind,
             sum_slot=key.sum_slot,
             float_keys=key.float_keys,
+            total=key.total,
         )
     return columns

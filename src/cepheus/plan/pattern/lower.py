@@ -8,6 +8,7 @@ from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.schema import Schema
 from cepheus.kernel.program import (
     ConstraintKind,
+    Left,
 )
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.code import LoweredConstraint
@@ -53,8 +54,24 @@ class Lowering(SharedColumns):
 
     def simple_filters(self, layout: TypeLayout) -> list[list[LoweredConstraint]] | None:
         """The comparisons of each listener of a type with constants; None if too many or one has none."""
-        listeners = [rule.filters for rule in self.rules.values() if rule.type == layout.index and rule.timer is None]
-        listeners += [column.filters for column in self.columns.values() if column.key.type == layout.index]
-        simple = (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT)
-        choices = [[constraint for constraint in filters if constraint.kind in simple] for filters in listeners]
+        choices = [[constraint for constraint in filters if _is_simple(constraint)] for filters in self._asked(layout)]
         return None if len(choices) > _FEW or not all(choices) else choices
+
+    def left_of(self, layout: TypeLayout, *, compared: bool) -> int:
+        """What is left to do with an event of a type (``Left``); it was ``compared`` with its simple filters or not."""
+        asked = self._asked(layout)
+        alike = len(set(asked)) == 1
+        if not alike or not all(compared and _is_simple(constraint) for constraint in asked[0]):
+            return Left.ALL
+        columns = [column.index for column in self.columns.values() if column.key.type == layout.index]
+        return columns[0] if len(columns) == len(asked) == 1 else Left.SETTLED
+
+    def _asked(self, layout: TypeLayout) -> list[tuple[LoweredConstraint, ...]]:
+        """What each listener of a type asks of an event alone."""
+        rules = [rule.filters for rule in self.rules.values() if rule.type == layout.index and rule.timer is None]
+        return rules + [column.filters for column in self.columns.values() if column.key.type == layout.index]
+
+
+def _is_simple(constraint: LoweredConstraint) -> bool:
+    """Whether a constraint compares an attribute with a constant."""
+    return constraint.kind in (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -15,13 +15,12 @@ from cepheus.kernel.program import (
     MAX_POSITIONS,
     PolicyCode,
     StepKind,
+    TotalKind,
     ValueKind,
 )
 from cepheus.plan.aggregates import code_of
-from cepheus.plan.pattern.bands import (
-    blurred,
-)
-from cepheus.plan.pattern.candidates import CandidateFinder
+from cepheus.plan.pattern.bands import Band, blurred
+from cepheus.plan.pattern.candidates import CandidateFinder, Sums
 from cepheus.plan.pattern.code import Coder, Place
 from cepheus.plan.pattern.columns import SharedColumns
 from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
@@ -41,15 +40,28 @@ from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.expressions import (
     AttributeRef,
     Between,
+    Call,
     Expression,
     Parameter,
     Scope,
     Within,
 )
+from cepheus.rules.functions import IS_NULL, NOT
 from cepheus.rules.policies import Take
 from cepheus.rules.resolved import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule, needed_aggregates
 from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import walk
+
+_TOTALS = {
+    **dict.fromkeys((Form.COUNT, Form.SUM, Form.AVERAGE), TotalKind.SUM),
+    Form.LEAST: TotalKind.LEAST,
+    Form.GREATEST: TotalKind.GREATEST,
+    Form.FIRST: TotalKind.FIRST,
+    Form.LAST: TotalKind.LAST,
+}
+"""What columns know of all events since the start for aggregates of each form."""
+
+_TOLD = ValueType.INT  # of what has no slot
 
 
 def lower_rule(shared: SharedColumns, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:
@@ -127,7 +139,7 @@ class _RuleLowering:
                     assert_never(step)
         for place, ranking in later:
             steps[place] = replace(steps[place], listing=self._ranking(steps[place].listing, ranking))
-        absences = tuple(self._look(StepKind.ABSENT, absent) for absent in rule.absences)
+        absences = tuple(self._absent(absent) for absent in rule.absences)
         gathers = tuple(self._gather(gather) for gather in rule.gathers)
         outputs = tuple(self._outputs())
         consuming = [
@@ -149,6 +161,7 @@ class _RuleLowering:
             terminator_bands,
             gathers,
             timer,
+            self._forms.pivot(rule.composite.span),
         )
 
     def _timer(self) -> tuple[LoweredTimer | None, list[LoweredStep]]:
@@ -173,10 +186,19 @@ class _RuleLowering:
         require(COMPILED, step.policy, step.window.span)
         most = step.policy.most(step.count)
         self._back[step.name] = min(self._back[step.window.reference] + step.window.duration, MAX_TIME)
-        self._forms.parents[step.name] = step.window.reference
         found = self._finder.find(
-            step.type, step.name, step.constraints, self._back[step.name], floor=self._rule.min_probability
+            step.type,
+            step.name,
+            step.constraints,
+            self._back[step.name],
+            # an event that is hardly possible still takes the place of the last one now and then
+            floor=self._rule.min_probability if most is None else 0.0,
+            note=lambda bands: self._forms.sharing.choosing(step.type, step.name, bands, most),
         )
+        unsure = step.type in self._shared.doubted or bool(self._forms.split(step.constraints)[1])
+        listing = self._listing(step)
+        if unsure and most is not None and listing is not None:
+            raise unsupported(Construct.UNCERTAIN_FORMS, step.window.span)
         return LoweredStep(
             StepKind.CHOOSE,
             position=self._places.positions[step.name],
@@ -191,7 +213,8 @@ class _RuleLowering:
             consumed=self._marks.get(step.type, (-1, 0)),
             type=self._shared.layout(step.type).index,
             bands=found.bands,
-            listing=self._listing(step),
+            listing=listing,
+            unsure=unsure,
         )
 
     def _listing(self, step: Choose) -> LoweredListing | None:
@@ -235,11 +258,16 @@ class _RuleLowering:
                 assert_never(scope)
 
     def _look(
-        self, kind: StepKind, step: Absent | Gather | Compute, sums: tuple[ValueKind, int, int] | None = None
+        self,
+        kind: StepKind,
+        step: Absent | Gather | Compute,
+        sums: Sums | None = None,
+        note: Callable[[Sequence[Band]], None] = lambda _: None,
     ) -> LoweredStep:
-        """A step that looks at events of a scope without taking them."""
+        """A step that looks at events of a scope without taking them; those of a total need not be kept."""
         scope = self._scope(step.scope)
-        found = self._finder.find(step.type, None, step.constraints, scope.reach, sums)
+        reach = scope.reach if sums is None or sums.total is TotalKind.NONE else 0
+        found = self._finder.find(step.type, None, step.constraints, reach, sums, note=note)
         return LoweredStep(
             kind,
             position=self._places.inner,
@@ -254,6 +282,9 @@ class _RuleLowering:
             type=self._shared.layout(step.type).index,
             bands=found.bands,
         )
+
+    def _absent(self, absent: Absent) -> LoweredStep:
+        return self._look(StepKind.ABSENT, absent, note=lambda bands: self._forms.sharing.looking(absent.type, bands))
 
     def _gather(self, gather: Gather) -> LoweredStep:
         looking = self._look(StepKind.GATHER, gather)
@@ -273,19 +304,32 @@ class _RuleLowering:
         assert function is not None
         scope = self._scope(step.scope)
         self._places.own_type = step.type
+        since_start = isinstance(step.scope, Within) and step.scope.since_start
         kind, slot, code, value_type = self._value(step)
+        if since_start and code:
+            step, slot, code = self._defined(step)
         error_slot = self._value_error(step)
         weighed = self._weighs(step, error_slot)
         running = (
-            record.form.is_sum
+            (record.form.is_sum or since_start)
             and not weighed
             and scope.other < 0
             and scope.reference == 0
             and not code
             and step.type not in self._marks
+            and not (self._rule.ordered and self._rule.timer is not None)  # sums go on with what has a moment's time
             and not self._finder.are_correlated(step.type, step.constraints)
         )
-        looking = self._look(StepKind.COMPUTE, step, (kind, slot, scope.window) if running else None)
+        summed = step.value.name if error_slot >= 0 and isinstance(step.value, AttributeRef) else None
+        total = _TOTALS.get(record.form, TotalKind.NONE) if since_start else TotalKind.NONE
+        if since_start and (not running or total is TotalKind.NONE or self._shared.doubtful or self._is_untold(step)):
+            raise unsupported(Construct.OTHER_TOTALS, step.scope.span)
+        looking = self._look(
+            StepKind.COMPUTE,
+            step,
+            Sums(kind, slot, scope.window, total) if running else None,
+            lambda bands: self._forms.sharing.adding_up(step.type, bands, summed),
+        )
         self._forms.uncertain_results[step.name] = weighed or error_slot >= 0
         if weighed:
             self._forms.weighed.add(step.name)
@@ -305,7 +349,28 @@ class _RuleLowering:
             needed=step.name in needed_aggregates(self._rule),
             silent=step.silent,
             even_undefined=step.even_undefined,
+            since_start=since_start,
+            of_texts=self._is_text(step),
         )
+
+    def _defined(self, step: Compute) -> tuple[Compute, int, tuple[Instruction, ...]]:
+        """An aggregate of an attribute that events may lack as one of those that have it; its slot, its code."""
+        value = step.value
+        if not isinstance(value, AttributeRef) or value.event is not None:
+            raise unsupported(Construct.OTHER_TOTALS, step.scope.span)
+        has_it = Call(NOT, (Call(IS_NULL, (value,)),))
+        return replace(step, constraints=(*step.constraints, has_it)), self._places.locate(None, value.name).slot, ()
+
+    def _is_untold(self, step: Compute) -> bool:
+        """Whether only the data tells the type of something that an aggregate asks of its members."""
+        layout = self._shared.layout(step.type)
+        asked = [node for part in (*step.constraints, step.value) if part is not None for node in walk(part)]
+        names = {node.name for node in asked if isinstance(node, AttributeRef) and node.event is None}
+        return any(name in layout.told_by_data or layout.types.get(name, _TOLD) is None for name in names)
+
+    def _is_text(self, step: Compute) -> bool:
+        self._places.own_type = step.type
+        return step.value is not None and self._coder.expression(step.value)[1] is ValueType.STRING
 
     def _weighs(self, step: Compute, error_slot: int) -> bool:
         """Whether the members of an aggregate must be weighed one by one."""

@@ -87,6 +87,9 @@ class LoweredStep:
     counted: bool = False
     silent: bool = False
     even_undefined: bool = False
+    unsure: bool = False
+    since_start: bool = False
+    of_texts: bool = False
 
     @property
     def single(self) -> bool:
@@ -141,6 +144,7 @@ class LoweredRule:
     bands: tuple[LoweredBand, ...] = ()
     gathers: tuple[LoweredStep, ...] = ()
     timer: LoweredTimer | None = None
+    pivot: LoweredTerm | None = None
 
     @property
     def head(self) -> int:

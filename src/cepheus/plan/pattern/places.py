@@ -26,6 +26,7 @@ class Places:
         self._schema = schema
         self.positions = {position.name: number for number, position in enumerate(rule.positions)}
         self.types = {position.name: position.type for position in rule.positions}
+        self.terminator = rule.terminator.name
         self.inner = len(rule.positions)
         self.waited = len(rule.positions) + 1
         if rule.delay:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.plan.pattern.bands import (
     Band,
@@ -19,14 +20,15 @@ from cepheus.plan.pattern.code import Coder, Place
 from cepheus.plan.pattern.columns import SharedColumns
 from cepheus.plan.pattern.constructs import Construct, unsupported
 from cepheus.plan.pattern.places import Places
-from cepheus.rules.expressions import AttributeRef, Constraint, Expression, Parameter
+from cepheus.plan.pattern.sharing import Sharing
+from cepheus.rules.expressions import Constraint, Expression, Parameter
 
 
 class UncertainForms:
-    """What is uncertain in one rule, and the bands that it has been asked in.
+    """What is uncertain in one rule, and which of it the rule asks about more than once.
 
-    ``uncertain_results`` are aggregates with an error or none, ``weighed`` those whose members are weighed one by one,
-    ``parents`` the event that each event hangs from; whoever lowers the rule keeps them as it goes.
+    ``uncertain_results`` are aggregates with an error or none, ``weighed`` those whose members are weighed one by one;
+    whoever lowers the rule keeps them as it goes.
     """
 
     def __init__(
@@ -40,10 +42,14 @@ class UncertainForms:
         self._places = places
         self._coder = coder
         self._results = results
-        self._banded: set[Reference] = set()
+        self.sharing = Sharing(places.terminator, shared.doubted)
         self.uncertain_results: dict[str, bool] = {}
         self.weighed: set[str] = set()
-        self.parents: dict[str, str] = {}
+
+    @property
+    def _anything(self) -> bool:
+        """Whether anything is uncertain: an attribute, or an aggregate of events that may not have occurred."""
+        return bool(self._shared.uncertain) or any(self.uncertain_results.values())
 
     def is_uncertain(self, reference: Reference) -> bool:
         """Whether an attribute or the result of an aggregate has an error."""
@@ -57,45 +63,16 @@ class UncertainForms:
 
     def split(self, constraints: Sequence[Constraint]) -> tuple[list[Constraint], list[Constraint]]:
         """Split constraints into those that read nothing uncertain and the others."""
-        if not self._shared.uncertain:
+        if not self._anything:
             return list(constraints), []
         blurs = [constraint for constraint in constraints if blurred(constraint, self.is_uncertain)]
         return [constraint for constraint in constraints if constraint not in blurs], blurs
 
     def bands(self, constraints: Sequence[Constraint]) -> tuple[LoweredBand, ...]:
-        """Lower the bands of events that take part; an uncertain attribute may stand in one of them only."""
+        """Lower the bands of events that take part."""
         found = bands_of(constraints, self.is_uncertain)
-        self.claim(found)
+        self.sharing.taking_part(found)
         return tuple(self.lowered_band(band, self._coder) for band in found)
-
-    def claim(self, found: Sequence[Band]) -> None:
-        """Note what stands in bands; refuse a quantity that stands in another one already."""
-        for band in found:
-            references = {reference for reference, _ in band.terms}
-            if any(self._may_be_same(one, other) for one in references for other in self._banded):
-                raise unsupported(Construct.UNCERTAIN_FORMS, band.constraints[0].span)
-            self._banded |= references
-
-    def _may_be_same(self, one: Reference, other: Reference) -> bool:
-        """Whether two references may stand for the same quantity: two positions may take the same event.
-
-        They cannot if one hangs from the other, for it then lies strictly before it.
-        """
-        if not isinstance(one, AttributeRef) or not isinstance(other, AttributeRef):
-            return one == other
-        if one.name != other.name or one.event is None or other.event is None or one.event == other.event:
-            return one == other
-        if self._places.types[one.event] != self._places.types[other.event]:
-            return False
-        return other.event not in self._above(one.event) and one.event not in self._above(other.event)
-
-    def _above(self, name: str) -> set[str]:
-        """The events that an event hangs from."""
-        found = set()
-        while name in self.parents:
-            name = self.parents[name]
-            found.add(name)
-        return found
 
     def lowered_band(self, band: Band, coder: Coder) -> LoweredBand:
         """Lower one band, with attributes where the coder finds them."""
@@ -123,9 +100,14 @@ class UncertainForms:
         source = (type_name, reference.name)
         return LoweredTerm(coefficient, place.position, place.slot, error_slot, place.type is ValueType.INT, source)
 
+    def pivot(self, span: Span | None) -> LoweredTerm | None:
+        """The quantity that several parts of the rule ask about, None if there is none."""
+        found = self.sharing.pivot(span)
+        return None if found is None else self.term(found, 1.0, self._places.locate)
+
     def error_terms(self, value: Expression) -> tuple[LoweredTerm, ...]:
         """Where the error of a computed attribute comes from."""
-        if not self._shared.uncertain or not blurred(value, self.is_uncertain):
+        if not self._anything or not blurred(value, self.is_uncertain):
             return ()
         terms = linear_terms(value, self.is_uncertain)
         if terms is None:

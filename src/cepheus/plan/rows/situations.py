@@ -11,6 +11,7 @@ it. A situation with a candidate and nothing open is the end of a match.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,12 +58,18 @@ class Situations:
     stays: NDArray[np.uint8] = field(default_factory=lambda: np.empty(64, np.uint8))
     begins: Table = field(default_factory=lambda: np.zeros(65, np.int32))
     came_from: Table = field(default_factory=lambda: np.empty(256, np.int32))
+    states: Table = field(default_factory=lambda: np.empty(256, np.int32))
+    """By open match, as ``came_from``: its state after the transition."""
+    candidate_state: Table = field(default_factory=lambda: np.empty(64, np.int32))
+    """By transition: the state in which the match ends that becomes the candidate."""
     over: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(16, np.uint8))
     waits: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(16, np.uint8))
     """By situation: whether there is a candidate."""
     ends: Table = field(default_factory=lambda: np.full(16, -1, np.int32))
     """By situation: which open match ends if the partition does, -1 for none."""
     transitions: int = 0
+    found: list[tuple[int, int]] = field(default_factory=list)
+    """The situation and class of each transition."""
     _numbers: dict[Situation, int] = field(default_factory=dict)
     _class_numbers: dict[int, int] = field(default_factory=dict)
 
@@ -93,23 +100,38 @@ class Situations:
                 self.table = np.hstack([self.table, np.full_like(self.table, UNKNOWN)])
         return number
 
+    def resume(self, known: Sequence[Situation], classes: Sequence[int], found: Sequence[tuple[int, int]]) -> None:
+        """Number situations, classes and transitions as they were numbered before."""
+        if list(known[:2]) != self.known:
+            raise ValueError
+        for situation in known[2:]:
+            self._number(situation)
+        for mask in classes:
+            self._class(mask)
+        for number, row_class in found:
+            if not 0 <= number < len(self.known) or not 0 <= row_class < len(self.classes):
+                raise ValueError
+            self.find(number, row_class)
+
     def find(self, number: int, row_class: int) -> None:
         """Work out what a row of a class does to a situation, and put it into the table."""
         before = self.known[number]
-        opened, sources, candidate = self._step(before, self.classes[row_class])
+        opened, sources, candidate, ended = self._step(before, self.classes[row_class])
         after = Situation(tuple(opened), candidate != KEEP or before.candidate)
         transition = self.transitions
         self.transitions += 1
         self._grow(len(sources))
         self.to[transition] = self._number(after)
-        self.candidate[transition] = candidate
+        self.candidate[transition], self.candidate_state[transition] = candidate, ended
         self.stays[transition] = sources == list(range(len(sources)))
         begin = self.begins[transition]
         self.came_from[begin : begin + len(sources)] = sources
+        self.states[begin : begin + len(sources)] = opened
         self.begins[transition + 1] = begin + len(sources)
         self.table[number, row_class] = transition
+        self.found.append((number, row_class))
 
-    def _step(self, before: Situation, mask: int) -> tuple[list[int], list[int], int]:
+    def _step(self, before: Situation, mask: int) -> tuple[list[int], list[int], int, int]:
         opened: list[int] = []
         sources: list[int] = []
         candidate = KEEP
@@ -128,8 +150,8 @@ class Situations:
                     opened.append(goal)
                     sources.append(place)
                 if ACCEPT in following:
-                    return opened, sources, FROM_HERE if place < 0 else place
-        return opened, sources, candidate
+                    return opened, sources, FROM_HERE if place < 0 else place, goal
+        return opened, sources, candidate, -1
 
     def _number(self, situation: Situation) -> int:
         number = self._numbers.get(situation)
@@ -158,8 +180,10 @@ class Situations:
 
     def _grow(self, more: int) -> None:
         if self.transitions + 1 >= len(self.to):
-            self.to, self.candidate = (np.concatenate([each, each]) for each in (self.to, self.candidate))
+            self.to, self.candidate, self.candidate_state = (
+                np.concatenate([each, each]) for each in (self.to, self.candidate, self.candidate_state)
+            )
             self.stays = np.concatenate([self.stays, self.stays])
             self.begins = np.concatenate([self.begins, self.begins])
         while int(self.begins[self.transitions - 1]) + more > len(self.came_from):
-            self.came_from = np.concatenate([self.came_from, self.came_from])
+            self.came_from, self.states = (np.concatenate([each, each]) for each in (self.came_from, self.states))

@@ -18,6 +18,7 @@ from cepheus.rules.interval.model import Atom, IntervalRule
 from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.resolve import resolve
 from cepheus.rules.resolved import Absent, Compute, Gather, ResolvedRule
+from cepheus.rules.rows.model import RowRule
 from cepheus.rules.walk import walk
 
 
@@ -63,16 +64,30 @@ class IntervalMember:
 
 
 @dataclass(frozen=True, slots=True)
+class RowMember:
+    """A query over rows; ``feeds`` says that other rules look at its matches."""
+
+    rule: RowRule
+    feeds: bool
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The event type that its rows are of."""
+        return frozenset({self.rule.query.source})
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """Rules that feed one another, directly or not."""
 
     members: tuple[Member, ...] = ()
     interval_members: tuple[IntervalMember, ...] = ()
+    row_members: tuple[RowMember, ...] = ()
 
     @property
-    def all_members(self) -> tuple[Member | IntervalMember, ...]:
-        """The members of both families."""
-        return (*self.members, *self.interval_members)
+    def all_members(self) -> tuple[Member | IntervalMember | RowMember, ...]:
+        """The members of all families."""
+        return (*self.members, *self.interval_members, *self.row_members)
 
     @property
     def types(self) -> frozenset[str]:
@@ -81,7 +96,7 @@ class Component:
 
     @property
     def rules(self) -> tuple[AnyRule, ...]:
-        """The rules of both families."""
+        """The rules of all families."""
         return tuple(member.rule for member in self.all_members)
 
 
@@ -126,7 +141,9 @@ def _component(rules: Sequence[AnyRule], wanted: frozenset[str], types: Mapping[
             resolved = resolve(rule)
             members.append(Member(rule, resolved, sites(resolved), rule.composite.name in wanted))
     return Component(
-        tuple(members), tuple(_interval_member(rule, types) for rule in rules if isinstance(rule, IntervalRule))
+        tuple(members),
+        tuple(_interval_member(rule, types) for rule in rules if isinstance(rule, IntervalRule)),
+        tuple(RowMember(rule, rule.composite.name in wanted) for rule in rules if isinstance(rule, RowRule)),
     )
 
 
@@ -140,6 +157,8 @@ def _types(rule: AnyRule) -> frozenset[str]:
     """The event types that a rule looks at."""
     if isinstance(rule, IntervalRule):
         return frozenset(atom.type for atom in _atoms(rule))
+    if isinstance(rule, RowRule):
+        return frozenset({rule.query.source})
     resolved = resolve(rule)
     return frozenset({resolved.terminator.type, *(site.type for site in sites(resolved))})
 
@@ -179,6 +198,15 @@ def reads_in_order(rules: Sequence[IntervalRule], types: Mapping[str, EventType]
     """
     atoms = (node for rule in rules for node in walk(rule.pattern) if isinstance(node, Atom))
     return {atom.type: frozenset(attribute.name for attribute in types[atom.type].attributes) for atom in atoms}
+
+
+def reads_of_rows(rules: Sequence[RowRule]) -> dict[str, frozenset[str]]:
+    """Collect every event type that queries take their rows from, with the columns that they read."""
+    found: dict[str, frozenset[str]] = {}
+    for rule in rules:
+        source = rule.query.source
+        found[source] = found.get(source, frozenset()) | set(rule.query.read())
+    return found
 
 
 def _note(nodes: Iterable[object], types: dict[str, str], own: str | None, found: dict[str, set[str]]) -> None:

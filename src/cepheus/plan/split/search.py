@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheus.core.schema import TIME_ATTRIBUTE
-from cepheus.plan.split.component import Component, IntervalMember, Member
+from cepheus.plan.split.component import Component, IntervalMember, Member, RowMember
 from cepheus.plan.split.links import SAME, Distance, Known, at_site, at_terminator, candidates, learn, of_value
 from cepheus.rules.interval.reach import points
 from cepheus.rules.timers import Every
@@ -60,9 +60,17 @@ def search(component: Component, given: Attributes, fits: Fits, need: str, obsta
 
 
 def _fit(
-    member: Member | IntervalMember, given: Attributes, fits: Fits, need: str, obstacle: Obstacle, number: int
+    member: Member | IntervalMember | RowMember,
+    given: Attributes,
+    fits: Fits,
+    need: str,
+    obstacle: Obstacle,
+    number: int,
 ) -> Iterator[Attributes]:
     """Yield the ways to extend choices so that they suit a rule."""
+    if isinstance(member, RowMember):
+        yield from _fit_rows(member, given, fits, obstacle, number)
+        return
     if isinstance(member, IntervalMember):
         yield from _fit_intervals(member, given, fits, obstacle, number)
         return
@@ -194,3 +202,28 @@ def _fit_atoms(
         return
     for attribute in [wanted] if wanted is not None else tied:
         yield from _fit_atoms(member, variable, at + 1, {**given, event_type: attribute}, fits, obstacle, number)
+
+
+def _fit_rows(
+    member: RowMember, given: Attributes, fits: Fits, obstacle: Obstacle, number: int
+) -> Iterator[Attributes]:
+    """Yield the ways to extend choices so that they suit a query: by a column of PARTITION BY, which matches carry."""
+    rule, source = member.rule, member.rule.query.source
+    name, composite = str(rule.name), rule.composite.name
+    wanted = given.get(source)
+    tied = [each for each in rule.query.partition if fits(source, each, SAME) and wanted in (None, each)]
+    if not tied:
+        by = ", ".join(rule.query.partition)
+        words = f"its rows are partitioned by {by}, and go by {wanted} elsewhere" if by else "it has no PARTITION BY"
+        obstacle.note((number, 0), name, words)
+    for attribute in tied:
+        further = {**given, source: attribute}
+        if not member.feeds:
+            yield further
+            continue
+        carried = [each for each, column in rule.carried.items() if column == attribute]
+        carried = [each for each in carried if fits(composite, each, SAME) and given.get(composite) in (None, each)]
+        if not carried:
+            obstacle.note((number, 1), name, f"{composite} does not carry along {attribute}")
+        for each in carried:
+            yield {**further, composite: each}

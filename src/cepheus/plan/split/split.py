@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cepheus.core.schema import EventType
-from cepheus.plan.split.component import AttributeKey, Component, components, reads, reads_in_order
+from cepheus.plan.split.component import (
+    AttributeKey,
+    Component,
+    components,
+    reads,
+    reads_in_order,
+    reads_of_rows,
+)
 from cepheus.plan.split.model import ByBand, ByKey, BySlice, Reason, RuleGroup, Split, Way, WayName, Whole
 from cepheus.plan.split.search import Attributes
 from cepheus.plan.split.ways import as_doubles, find_bands, find_keys, find_slices
@@ -34,6 +41,8 @@ def split(
     types = {**checked.composites, **checked.inputs}
     read = reads(resolve(rule) for rule in checked.rules.rules)
     read |= reads_in_order(checked.rules.interval_rules, types)
+    for name, columns in reads_of_rows(checked.rules.row_rules).items():
+        read[name] = read.get(name, frozenset()) | columns
     inputs = tuple(_pruned(checked.inputs[name], read[name]) for name in read if name in checked.inputs)
     drafts: list[_Draft] = []
     for component in components(checked.rules.all_rules, types):

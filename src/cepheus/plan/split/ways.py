@@ -18,7 +18,7 @@ from cepheus.plan.split.search import Attributes, Obstacle, carries, search
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.reach import chooses, points
 from cepheus.rules.interval.reach import reach as reach_of_intervals
-from cepheus.rules.resolved import reach
+from cepheus.rules.resolved import reach, since_start
 
 
 def find_keys(
@@ -64,6 +64,9 @@ def find_bands(
     if component.interval_members:
         words = "events are tied by equal values, not by distances"
         return Reason(WayName.BANDS, str(component.interval_members[0].rule.name), words)
+    if component.row_members:
+        words = "its rows follow one another, whatever lies between their numbers"
+        return Reason(WayName.BANDS, str(component.row_members[0].rule.name), words)
     timed = next((member.resolved.name for member in component.members if member.resolved.timer is not None), None)
     if timed is not None:
         return Reason(WayName.BANDS, timed, "its moments would come in every shard that an event is sent to")
@@ -103,6 +106,9 @@ def find_slices(component: Component) -> BySlice | Reason:
     What a rule has consumed depends on all that came before, so a rule with ``consuming`` is not sliced; nor is an
     interval rule whose policy chooses.
     """
+    if component.row_members:
+        words = "where a match begins depends on all rows before"
+        return Reason(WayName.SLICES, str(component.row_members[0].rule.name), words)
     demands: list[Demand] = []
     for member in component.members:
         rule = member.resolved
@@ -110,6 +116,8 @@ def find_slices(component: Component) -> BySlice | Reason:
             return Reason(WayName.SLICES, rule.name, "its moments lie in other slices than the events they follow")
         if rule.consuming:
             return Reason(WayName.SLICES, rule.name, "what it consumes depends on all events before")
+        if since_start(rule):
+            return Reason(WayName.SLICES, rule.name, "what it aggregates since the start depends on all events before")
         back = reach(rule)
         needs = tuple((site.type, back) for site in member.sites)
         demands.append(Demand(rule.name, rule.terminator.type, needs, rule.composite.name if member.feeds else None))

@@ -6,7 +6,7 @@ from typing import Any
 
 from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import EventError
-from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row, Season
+from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row, Season, number_of
 from cepheus.rules.belief.periods import Period, format_period, read_period
 from cepheus.rules.json_fields import JsonObject, fail, read_name, read_number, read_text
 
@@ -58,7 +58,12 @@ def read_belief(value: object, path: str) -> Belief:
 def _read_observation(value: object, path: str) -> Observation:
     node = JsonObject(value, path)
     node.only("node", "state")
-    return Observation(node.read("node", read_name), node.read("state", read_name))
+    return Observation(node.read("node", read_name), node.read("state", _read_observed))
+
+
+def _read_observed(value: object, path: str) -> str:
+    """A state, or the number that a node is known to be, as text."""
+    return value if isinstance(value, str) and number_of(value) is not None else read_name(value, path)
 
 
 def _read_node(value: object, path: str) -> Node:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from cepheus.core.distribution import Distribution
@@ -52,6 +54,23 @@ class Bands:
     cuts: tuple[float, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
+    def place_of(self, number: float) -> int:
+        """The place of the band that a number belongs to.
+
+        >>> Bands(("COLD", "MILD", "HOT"), (5.0, 25.0)).place_of(5.0)
+        1
+        """
+        return bisect_right(self.cuts, number)
+
+
+def number_of(text: str) -> float | None:
+    """The finite number that a text is; None if it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -76,11 +95,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """``observe TrafficJam = LOW``: something known for certain."""
+    """``observe TrafficJam = LOW``: something known for certain; ``observe Outside = 31.5`` of a node that is a number.
+
+    ``state`` is then the number as it is written.
+    """
 
     node: str
     state: str
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def number(self) -> float | None:
+        """The number that a node is known to be; None if it is a state."""
+        return number_of(self.state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,7 @@ def _cycle(belief: Belief, findings: Findings) -> None:
 def _observations(translated: Belief, added: Belief, states: States, findings: Findings) -> None:
     seen: set[str] = set()
     events = {node.name for node in translated.nodes}
+    numbers = {node.name for node in added.nodes if node.bands is not None}
     for known in added.observations:
         if known.node not in states:
             hint = did_you_mean(known.node, states)
@@ -129,6 +130,8 @@ def _observations(translated: Belief, added: Belief, states: States, findings: F
             findings.error("observation", message, known.span, "observe only nodes that you added")
         elif known.node in seen:
             findings.error("observation", f"'{known.node}' is observed twice", known.span, "observe it once")
+        elif known.number is not None and known.node in numbers:
+            pass
         elif states[known.node] and known.state not in states[known.node]:
             unknown_state(known.state, known.node, states, known.span, findings)
         seen.add(known.node)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.garbage_collector import collector_at_rest
 from cepheus.core.schema import Schema
+from cepheus.rules.check.beginnings import check_beginnings
 from cepheus.rules.check.belief import check_beliefs
 from cepheus.rules.check.clauses import check_assignments, check_windows
 from cepheus.rules.check.contradictions import find_contradictions
@@ -18,12 +19,14 @@ from cepheus.rules.check.interval.check import check_intervals
 from cepheus.rules.check.known_types import known_types
 from cepheus.rules.check.names import check_attributes, check_names
 from cepheus.rules.check.parameters import check_parameters
+from cepheus.rules.check.rows import CheckedRows, check_rows, refuse_row_cycles, with_rows
 from cepheus.rules.check.scope import RuleScope, scope_of
 from cepheus.rules.check.type_slots import Key
 from cepheus.rules.check.types import infer_types, with_doubles
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule, Rule, RuleSet, Selection
 from cepheus.rules.resolve import resolve
+from cepheus.rules.rows.model import RowRule
 
 MAX_DEPTH = 200
 """How far expressions may be nested, so that what walks them never runs out of stack."""
@@ -67,8 +70,13 @@ def check(rules: RuleSet, *, schema: Schema | None = None, closed: bool | None =
 
 def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checked:
     findings = Findings()
-    known = known_types(rules, schema, closed, findings)
     named = name_rules(rules)
+    refuse_row_cycles(named, findings)
+    rows = CheckedRows()
+    if rules.row_rules:  # what they make is known only when the types of their rows are
+        rows = check_rows(named, known_types(replace(named, row_rules=()), schema, closed, Findings()), findings)
+        named = replace(named, row_rules=rows.rules)
+    known = known_types(named, schema, closed, findings)
     intervals = check_intervals(named, known, findings)
     named = replace(named, interval_rules=intervals.rules)
     known = known.with_composites(intervals.heads)
@@ -79,6 +87,7 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
         check_parameters(scope, findings)
         check_assignments(scope, findings)
         check_windows(scope, findings)
+        check_beginnings(scope, findings)
     inferred = infer_types(scopes, known, findings)
     for scope in scopes:
         find_contradictions(scope, inferred, findings)
@@ -91,7 +100,8 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     _raise(findings)
     _check_rankings(named, findings)
     _raise(findings)
-    read = with_errors(with_positional(inputs(scopes, known, inferred), intervals.reads, known), with_error)
+    read = with_rows(with_positional(inputs(scopes, known, inferred), intervals.reads, known), rows, known)
+    read = with_errors(read, with_error)
     for scope in scopes:
         warn_of_equalities(scope, read, findings)
     doubles = tuple(with_doubles(scope, inferred) for scope in scopes)
@@ -115,7 +125,7 @@ def _check_rankings(rules: RuleSet, findings: Findings) -> None:
     for rule in rules.rules:
         if any(isinstance(item, Selection) and item.ranking is not None for item in rule.pattern.items):
             try:
-                resolve(replace(rule, ordered=False))  # what engines make of ties is not asked here
+                resolve(rule)
             except RuleError as error:
                 for each in error.diagnostics:
                     findings.error(each.code, each.message, each.span, each.hint)
@@ -182,6 +192,7 @@ def name_rules(rules: RuleSet) -> RuleSet:
         rules,
         rules=tuple(rule for rule in named if isinstance(rule, Rule)),
         interval_rules=tuple(rule for rule in named if isinstance(rule, IntervalRule)),
+        row_rules=tuple(rule for rule in named if isinstance(rule, RowRule)),
     )
 
 

@@ -6,7 +6,18 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import assert_never
 
-from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
+from cepheus.core.distribution import (
+    Biased,
+    Custom,
+    Discrete,
+    Distribution,
+    Frozen,
+    Mixture,
+    Normal,
+    Samples,
+    Sum,
+    Uniform,
+)
 from cepheus.core.schema import EventType, Schema
 from cepheus.rules.check.findings import Findings, line_of, text_of
 from cepheus.rules.check.interval.check import CheckedIntervals
@@ -57,6 +68,12 @@ def _exists(declaration: ErrorDeclaration, known: KnownTypes, inferred: Inferred
             f"it has {', '.join(attributes)}",
         )
         return
+    if isinstance(declaration.error, Biased):
+        for source in declaration.error.per:
+            if attributes is not None and source not in attributes:
+                message = f"'{event}' has no attribute '{source}' to tell its sources apart"
+                findings.error("declared-error", message, declaration.span, f"it has {', '.join(attributes)}")
+                return
     value_type = inferred.types.get((event, name))
     if value_type is None and attributes is not None:
         value_type = attributes[name].type
@@ -77,7 +94,7 @@ def with_errors(schema: Schema, declared: Errors) -> Schema:
         )
         return replace(event_type, attributes=attributes)
 
-    return Schema(map(changed, schema.values()), closed=schema.closed)
+    return schema.mapped(changed)
 
 
 def warn_of_equalities(scope: RuleScope, schema: Schema, findings: Findings) -> None:
@@ -129,7 +146,9 @@ def _has_density(error: Distribution) -> bool:
             return all(_has_density(part) for _, part in parts)
         case Sum(parts=parts):
             return any(map(_has_density, parts))
-        case Normal() | Uniform() | Frozen():
+        case Biased(own=own, bias=bias):
+            return _has_density(own) or _has_density(bias)
+        case Normal() | Uniform() | Frozen() | Custom():
             return True
         case _:
             assert_never(error)

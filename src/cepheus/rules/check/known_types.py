@@ -142,8 +142,7 @@ def known_types(rules: RuleSet, data: Schema | None, closed: bool | None, findin
         if not _same(first, event_type):
             conflicts.report(event_type, "declared twice,", first, "keep one of the two declarations")
     composites: dict[str, EventType] = {}
-    for rule in rules.rules:
-        event_type = rule.composite
+    for event_type in (*(rule.composite for rule in rules.rules), *(rule.composite for rule in rules.row_rules)):
         _type_name(event_type, findings)
         _attribute_names(event_type, findings, time_hint)
         for attribute in event_type.attributes:

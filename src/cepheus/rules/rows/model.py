@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Source, Span
-from cepheus.rules.rows.expressions import RowExpression, columns_of
+from cepheus.rules.rows.expressions import Column, Literal, RowExpression, columns_of, transform
 from cepheus.rules.rows.pattern import RowPattern, variables
 
 ALL_EVENTS = "events"
@@ -131,6 +132,18 @@ class RowQuery:
             names += columns_of(expression)
         return tuple(dict.fromkeys(names))
 
+    def without_values(self, names: frozenset[str]) -> RowQuery:
+        """The query for rows in which some columns are NULL throughout, so that nobody knows their types."""
+
+        def change(part: RowExpression) -> RowExpression:
+            return Literal(None, None, part.span) if isinstance(part, Column) and part.name in names else part
+
+        return replace(
+            self,
+            definitions=tuple(replace(each, condition=transform(each.condition, change)) for each in self.definitions),
+            measures=tuple(replace(each, expression=transform(each.expression, change)) for each in self.measures),
+        )
+
     def given(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """The names of the columns of MATCH_RECOGNIZE, before SELECT, where its rows have these columns."""
         measures = tuple(each.name for each in self.measures)
@@ -138,3 +151,43 @@ class RowQuery:
             return (*self.partition, *measures)
         ordered = tuple(dict.fromkeys((*self.partition, *(key.column for key in self.order))))
         return (*ordered, *measures, *(name for name in columns if name not in ordered))
+
+
+@dataclass(frozen=True, slots=True)
+class RowRule:
+    """A query over rows as a rule: each of its matches is an event, at the time of its last row.
+
+    ``composite`` has what a match gives: the columns of partitions and the measures, or those of SELECT. ``columns``
+    are those that the query reads, with their types as far as the checks know them. ``name`` is None until given
+    (``name_rules``).
+    """
+
+    query: RowQuery
+    composite: EventType
+    columns: tuple[Attribute, ...] = ()
+    name: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def source(self) -> str | None:
+        """The type of events that are its rows; None for events of all types."""
+        return None if self.query.source == ALL_EVENTS else self.query.source
+
+    @property
+    def carried(self) -> dict[str, str]:
+        """The attributes of matches that are columns of PARTITION BY, and these columns."""
+        query = self.query
+        if query.select is None:
+            return {name: name for name in query.partition}
+        plain = ((each.name, each.expression) for each in query.select)
+        return {
+            name: column.name for name, column in plain if isinstance(column, Column) and column.name in query.partition
+        }
+
+    @classmethod
+    def of(cls, query: RowQuery) -> RowRule:
+        """A query as a rule, before anything is known of its columns."""
+        measures = (each.name for each in query.measures)
+        names = (*query.partition, *measures) if query.select is None else [each.name for each in query.select]
+        attributes = tuple(Attribute(name, None, optional=True) for name in dict.fromkeys(names))
+        return cls(query, EventType(query.name, attributes, query.span), span=query.span)

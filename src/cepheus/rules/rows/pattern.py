@@ -122,6 +122,11 @@ def walk(pattern: RowPattern) -> Iterator[RowPattern]:
         yield from walk(part)
 
 
+def needs_end(pattern: RowPattern) -> bool:
+    """Whether a pattern may ask for the end of its partition."""
+    return any(isinstance(each, PartitionEnd) for each in walk(pattern))
+
+
 def variables(pattern: RowPattern) -> tuple[str, ...]:
     """The names of its variables, each once, in the order of the text.
 

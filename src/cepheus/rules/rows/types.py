@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
-from cepheus.core.errors import RuleError, did_you_mean
+from cepheus.core.errors import Diagnostic, RuleError, did_you_mean
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES, Takes
-from cepheus.rules.check.findings import Findings
 from cepheus.rules.function_record import Kind
 from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.rows.expressions import (
@@ -27,7 +26,10 @@ from cepheus.rules.rows.expressions import (
 )
 from cepheus.rules.rows.model import RowQuery, RowsPerMatch
 
-Columns = Mapping[str, ValueType]
+Columns = Mapping[str, ValueType | None]
+"""The types of columns; None is that of a column of which only the data can tell it."""
+Tell = Callable[[str, str, Span | None, str | None], object]
+"""Takes what is wrong: its code, a message, the place, a hint."""
 
 _KINDS: dict[Kind, tuple[ValueType, ...]] = {
     Kind.NUMBER: (ValueType.INT, ValueType.FLOAT),
@@ -40,52 +42,67 @@ _KINDS: dict[Kind, tuple[ValueType, ...]] = {
 }
 
 
-def output_types(query: RowQuery, columns: Columns) -> dict[str, ValueType]:
+def output_types(query: RowQuery, columns: Mapping[str, ValueType]) -> dict[str, ValueType]:
     """The columns that a query gives and their types; a RuleError tells all that does not fit its rows."""
-    findings = Findings()
-    typer = _Typer(columns, findings)
+    found: list[Diagnostic] = []
+    given = given_types(query, columns, lambda *told: found.append(Diagnostic(*told)))
+    if found:
+        raise RuleError(sorted(found, key=lambda each: -1 if each.span is None else each.span.start))
+    return {name: kind or ValueType.STRING for name, kind in given.items()}
+
+
+def given_types(query: RowQuery, columns: Columns, tell: Tell) -> dict[str, ValueType | None]:
+    """The columns that a query gives and their types, as far as those of its rows tell; what is wrong is told."""
+    typer = _Typer(columns, tell)
     for name in (*query.partition, *(key.column for key in query.order)):
         if name not in columns:
             typer.no_column(name, query.span)
     for definition in query.definitions:
         typer.condition(definition.condition, f"the condition of {definition.variable}")
-    measures = {each.name: typer.type_of(each.expression) or ValueType.STRING for each in query.measures}
-    if query.within is not None and columns.get(query.order[0].column, ValueType.TIMESTAMP) is not ValueType.TIMESTAMP:
-        findings.error("interval", "WITHIN needs a time as the first column of ORDER BY", query.order[0].span)
+    measures = {each.name: typer.type_of(each.expression) for each in query.measures}
+    if query.within is not None and columns.get(query.order[0].column) not in (None, ValueType.TIMESTAMP):
+        tell("interval", "WITHIN needs a time as the first column of ORDER BY", query.order[0].span, None)
     for name in measures if query.rows is not RowsPerMatch.ONE_ROW else query.partition:
         if name in (columns if query.rows is not RowsPerMatch.ONE_ROW else measures):
-            findings.error("measure", f"a column is called '{name}' like a measure", query.span, "rename the measure")
+            tell("measure", f"a column is called '{name}' like a measure", query.span, "rename the measure")
     known = {**columns, **measures}
-    given = {name: known.get(name, ValueType.STRING) for name in query.given(tuple(columns))}
-    outer = _Typer(given, findings)
+    given = {name: known.get(name) for name in query.given(tuple(columns))}
+    outer = _Typer(given, tell)
     if query.where is not None:
         outer.condition(query.where, "the condition of WHERE")
-    if query.select is not None:
-        given = {each.name: outer.type_of(each.expression) or ValueType.STRING for each in query.select}
-    if findings.errors():
-        raise RuleError(findings.errors())
-    return given
+    if query.select is None:
+        return given
+    return {each.name: outer.type_of(each.expression) for each in query.select}
 
 
 def type_of(expression: RowExpression, columns: Columns) -> ValueType | None:
     """The type of an expression that has been checked; None is that of NULL."""
-    return _Typer(columns, Findings()).type_of(expression)
+    return _Typer(columns, lambda *_: None).type_of(expression)
+
+
+def checked_type(expression: RowExpression, columns: Columns) -> ValueType | None:
+    """The type of an expression; a RuleError tells all that does not fit together."""
+    wrong: list[Diagnostic] = []
+    found = _Typer(columns, lambda *told: wrong.append(Diagnostic(*told))).type_of(expression)
+    if wrong:
+        raise RuleError(wrong)
+    return found
 
 
 class _Typer:
     """Finds types; None is that of NULL, which fits everywhere."""
 
-    def __init__(self, columns: Columns, findings: Findings) -> None:
-        self._columns, self._findings = columns, findings
+    def __init__(self, columns: Columns, tell: Tell) -> None:
+        self._columns, self._tell = columns, tell
 
     def no_column(self, name: str, span: Span | None) -> None:
         hint = did_you_mean(name, self._columns) or f"the columns are {', '.join(self._columns)}"
-        self._findings.error("column", f"the rows have no column '{name}'", span, hint)
+        self._tell("column", f"the rows have no column '{name}'", span, hint)
 
     def condition(self, expression: RowExpression, what: str) -> None:
         kind = self.type_of(expression)
         if kind not in (None, ValueType.BOOL):
-            self._findings.error("type", f"{what} is {_article(kind)}, not true or false", expression.span)
+            self._tell("type", f"{what} is {_article(kind)}, not true or false", expression.span, None)
 
     def type_of(self, expression: RowExpression) -> ValueType | None:
         match expression:
@@ -116,7 +133,7 @@ class _Typer:
                 assert_never(expression)
 
     def _wrong(self, message: str, expression: RowExpression, hint: str | None = None) -> None:
-        self._findings.error("type", message, expression.span, hint)
+        self._tell("type", message, expression.span, hint)
 
     def _one_of(self, kinds: list[ValueType | None], expression: RowExpression) -> ValueType | None:
         known = {kind for kind in kinds if kind is not None}

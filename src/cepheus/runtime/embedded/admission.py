@@ -15,7 +15,7 @@ from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.error_columns import error_of_record
 from cepheus.core.errors import EventError, OptionError, Place
-from cepheus.core.event import Event
+from cepheus.core.event import AsEvent, Event
 from cepheus.core.lists import list_refused, text_column
 from cepheus.core.options import ColumnNames, OnBadEvent, RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
@@ -50,6 +50,7 @@ from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, argument_name, named
 from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, check_type_column
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
+from cepheus.formats.written_times import moment_of_text
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
 
@@ -63,6 +64,9 @@ class ArrowTable(Protocol):
 
 Record = Mapping[str, object]
 """An event as a flat dict, as a line of JSON has it."""
+
+Given = Event | AsEvent | Record
+"""One event, in any of the forms that a session takes."""
 
 _NO_FIELDS: Record = {}
 _MOST_FOREIGN = 1000
@@ -101,6 +105,7 @@ class Admission:
         self._sequence, self._probability_key = options.columns.sequence, options.columns.probability
         self._start_key: str | None = options.columns.start
         self._uncertain = options.uncertain
+        self._time_format = options.time_format
         self.settled: dict[Key, ValueType] = {}
         self._found: dict[Key, ValueType] = {}
         self._expected = self._schema = Schema()
@@ -127,21 +132,20 @@ class Admission:
         self._intervals = self._intervals if intervals is None else intervals
         self._start_key = start_field(self._columns, intervals=self._intervals)
         self._plain = self._plain if plain is None else plain
-        types = [self._with_settled(event_type) for event_type in expected.values()]
+        listed = set(expected)
+        unlisted = {event for event, _ in self.settled if event not in listed and event in expected}
+        types = [self._with_settled(expected[name]) for name in (*expected, *sorted(unlisted))]
         self._expected = expected
         self._equal = equal
         self._foreign.clear()
-        self._schema = Schema(types, closed=expected.closed)
-        self._plans = {
-            event_type.name: _Plan(
-                event_type,
-                [(a.name, a.named_by_data, a.type, a.optional) for a in event_type.attributes],
-                id_field_of(event_type, self._columns),
-            )
-            for event_type in types
-        }
+        self._schema = Schema(types, closed=expected.closed, others=expected.others)
+        self._plans = {event_type.name: self._plan_of(event_type) for event_type in types}
 
-    def event(self, given: Event | Record, position: int) -> Event | None:
+    def _plan_of(self, event_type: EventType) -> _Plan:
+        kinds = [(a.name, a.named_by_data, a.type, a.optional) for a in event_type.attributes]
+        return _Plan(event_type, kinds, id_field_of(event_type, self._columns))
+
+    def event(self, given: Given, position: int) -> Event | None:
         """Admit one event; None if no rule concerns its type, or if it is bad and bad events are skipped."""
         try:
             return self._event(given, position)
@@ -151,9 +155,11 @@ class Admission:
             self.bad.report(error.diagnostics[:1])
             return None
 
-    def _event(self, given: Event | Record, position: int) -> Event | None:
+    def _event(self, given: Given, position: int) -> Event | None:
         """Admit one event, which gets its position as id if it has none; None if no rule concerns its type."""
         self._found.clear()
+        if type(given) is not dict and isinstance(given, AsEvent):  # the first test is the quick one
+            given = given.__cepheus_event__()
         if isinstance(given, Event):
             event_type, time = given.type, given.time
             if isinstance(time, np.integer):
@@ -209,7 +215,7 @@ class Admission:
         self._settle_found()
         return event
 
-    def events(self, given: Iterable[Event | Record], position: int) -> tuple[EventBatch, int]:
+    def events(self, given: Iterable[Given], position: int) -> tuple[EventBatch, int]:
         """Admit events one after the other; give those that concern a rule, and how many there were."""
         admitted: list[Event] = []
         count = 0
@@ -254,6 +260,7 @@ class Admission:
                 intervals=self._intervals,
                 uncertain=self._uncertain,
                 check=self._check,
+                time_format=self._time_format,
             )
             intake = Intake("events", options, self.bad, counts_rows=True)
             batch = intake.chunk(
@@ -261,7 +268,7 @@ class Admission:
             ).batch
             if self._check is not None and self._check.looked:
                 self._check = None
-        self._found = kinds_in(batch, without_type(self._schema))
+        self._found = kinds_in(batch, without_type(self._schema, batch.types))
         self._settle_found()
         return batch, count
 
@@ -279,7 +286,7 @@ class Admission:
 
     def settled_in(self, schema: Schema) -> Schema:
         """A schema with the types that data has settled."""
-        return Schema((self._with_settled(event_type) for event_type in schema.values()), closed=schema.closed)
+        return schema.mapped(self._with_settled)
 
     def batch_of(self, events: Sequence[Event]) -> EventBatch:
         """Put admitted events into columns of the types that were expected of them."""
@@ -305,6 +312,9 @@ class Admission:
             raise lacking(self._type_key, given, hint)
         type_of(event_type, self._schema)  # refuses what can be no type, or is none
         assert isinstance(event_type, str)
+        if event_type in self._schema:  # as all types are where some rule reads events of any type
+            self._plans[event_type] = self._plan_of(self._schema[event_type])
+            return self._plans[event_type]
         if len(self._foreign) < _MOST_FOREIGN:
             self._foreign.add(event_type)
         return None
@@ -362,6 +372,8 @@ class Admission:
             raise lacking(key, given)
         if type(raw) is datetime:  # the quick way
             return from_datetime(raw)
+        if self._time_format is not None and isinstance(raw, str):
+            raw = moment_of_text(raw, self._time_format)
         return as_int(field_of(raw, ValueType.TIMESTAMP, key, self._unit))
 
     def _named(self, given: Record, plan: _Plan) -> Record:
@@ -433,7 +445,7 @@ def _arrays(given: ArrowTable, columns: ColumnNames) -> tuple[dict[str, pa.Array
     """The columns of a table by name, and how many rows it has."""
     table = arrow_table(given)
     check_columns(table.schema.names, None, (columns.type, columns.time))
-    arrays = {name: _one(table.column(name)) for name in table.schema.names}
+    arrays = {name: one_array(table.column(name)) for name in table.schema.names}
     check_type_column(arrays[columns.type], None, columns.type)
     for name, array in arrays.items():
         if from_arrow(array.type) is ValueType.STRING:
@@ -450,7 +462,8 @@ def _check_texts(name: str, array: pa.Array) -> None:
         raise EventError.of("utf-8", f"the column '{name}' is not valid UTF-8", hint=hint) from None
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column of a table in one piece."""
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.string())  # of which Arrow can do nothing but this
     return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()

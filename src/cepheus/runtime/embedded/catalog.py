@@ -7,9 +7,9 @@ from typing import Any
 
 from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.engine.assembly.mixed import types_read
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
+from cepheus.rules.check.rows import types_read
 from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.json_form import from_json, to_json
@@ -41,7 +41,7 @@ class Catalog:
 
     @property
     def rules(self) -> tuple[AnyRule, ...]:
-        """The rules of both families."""
+        """The rules of all families."""
         return self.checked.rules.all_rules
 
     @property
@@ -55,7 +55,7 @@ class Catalog:
         types = dict(self.checked.inputs)
         for name, heard in self.heard.items():
             types[name] = _with_subscribed(types[name], heard) if name in types else heard
-        return Schema(types.values(), closed=self.closed)
+        return Schema(types.values(), closed=self.closed, others=self.checked.inputs.others)
 
     def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[AnyRule, ...]]:
         """Add rules, checked together with those present; give also the added ones, named.
@@ -105,16 +105,24 @@ class Catalog:
         present = self.checked.rules
         remaining = tuple(rule for rule in present.rules if rule.name != name)
         intervals = tuple(rule for rule in present.interval_rules if rule.name != name)
+        rows = tuple(rule for rule in present.row_rules if rule.name != name)
         declarations = self.checked.rules.declarations
         composite = found[0].composite
-        defined = [*(rule.composite for rule in remaining), *(rule.composite for rule in intervals)]
+        left: tuple[AnyRule, ...] = (*remaining, *intervals, *rows)
+        defined = [rule.composite for rule in left]
         if all(known.name != composite.name for known in (*declarations, *defined)):
-            left: tuple[AnyRule, ...] = (*remaining, *intervals)
             if isinstance(found[0], IntervalRule) and all(composite.name not in types_read(rule) for rule in left):
                 composite = replace(composite, attributes=tuple(replace(a, type=None) for a in composite.attributes))
             declarations = (*declarations, composite)
         beliefs = tuple(belief for belief in self.checked.rules.beliefs if belief.rule != name)
-        rules = replace(present, declarations=declarations, rules=remaining, interval_rules=intervals, beliefs=beliefs)
+        rules = replace(
+            present,
+            declarations=declarations,
+            rules=remaining,
+            interval_rules=intervals,
+            row_rules=rows,
+            beliefs=beliefs,
+        )
         return replace(self, checked=check(rules, schema=self.data, closed=self.closed))
 
     def hearing(self, pattern: EventPattern) -> Catalog:

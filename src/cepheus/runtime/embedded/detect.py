@@ -27,6 +27,7 @@ from cepheus.formats.read import EventFile, open_files
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.order import ReorderBuffer
+from cepheus.runtime.embedded.results import Composites
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
 EventPath = str | os.PathLike[str]
@@ -101,7 +102,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Detected(EventBatch):
+class Detected(Composites):
     """The composite events of a finite input, and what was counted on the way.
 
     ``ties`` is what was counted of simultaneous events. Where bad events are skipped, ``skipped`` is how many were, and
@@ -115,6 +116,11 @@ class Detected(EventBatch):
     @classmethod
     def of(cls, composites: EventBatch, ties: TieCounts, skipped: int = 0, late: int = 0) -> Detected:
         """Put composite events together with what was counted while they were found."""
+        if composites.chunks:
+            made = object.__new__(cls)
+            for name, value in (("chunks", composites.chunks), ("ties", ties), ("skipped", skipped), ("late", late)):
+                object.__setattr__(made, name, value)
+            return made
         own = {each.name: getattr(composites, each.name) for each in fields(EventBatch)}
         return cls(**own, ties=ties, skipped=skipped, late=late)
 
@@ -127,7 +133,7 @@ class ExpectedTypes(Schema):
     """
 
     def __init__(self, inputs: Schema) -> None:
-        super().__init__(inputs.values(), closed=inputs.closed)
+        super().__init__(inputs.values(), closed=inputs.closed, others=inputs.others)
         self.met: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
@@ -152,7 +158,7 @@ class FileDetection:
         options: RunOptions,
         engine: Callable[[Tally], Fed],
     ) -> None:
-        self._lateness, self._sequenced = options.lateness or 0, options.columns.sequence is not None
+        self._lateness, self._sequenced = options.waits, options.columns.sequence is not None
         self._checked = checked
         self._expected = ExpectedTypes(checked.inputs)
         self.bad = BadEvents(options.on_bad_event)
@@ -164,6 +170,7 @@ class FileDetection:
             uncertain=options.uncertain,
             intervals=bool(checked.rules.interval_rules),
             check=TimeCheck.of(options.time_unit, strict=options.strict),
+            time_format=options.time_format,
         )
         paths, type_names = _paths(files, of_type)
         self.files = open_files(paths, intake, self.bad, type_names=type_names)

@@ -14,12 +14,12 @@ from cepheus.core.errors import EventError, OptionError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import ReferenceSearch
-from cepheus.engine.rows.histories import HistorySearch
+from cepheus.engine.rows.engine import RowEngine
 from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
-from cepheus.rules.rows.matches import RowSearch, rows_given
-from cepheus.rules.rows.model import RowQuery, RowsPerMatch
+from cepheus.rules.rows.matches import rows_given
+from cepheus.rules.rows.model import RowQuery
 from cepheus.rules.rows.types import output_types
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 
@@ -54,33 +54,26 @@ def match_recognize(query: str | RowQuery, rows: RowSource, *, engine: str = "au
 def matches_in(query: RowQuery, table: pa.Table, engine: str = "auto") -> pa.Table:
     """What a query gives for a table whose rows are in order."""
     if engine not in ENGINES:
-        raise OptionError.of("engine", f"there is no engine '{engine}' of rows", hint=did_you_mean(engine, ENGINES))
-    from cepheus.engine.rows.matcher import runs_compiled  # compilers are imported where something is to be compiled
-
+        raise no_such_engine(engine)
     types = column_types(table.schema)
-    given = output_types(query, types)
-    typed = _typed(table, types)
-    if engine != "reference" and runs_compiled(query):
-        return _compiled(query, typed, types, given)
-    search: type[RowSearch] = ReferenceSearch if engine == "reference" else HistorySearch
+    typed = in_own_types(table)
+    if engine == "reference":
+        return _by_reference(query, typed, types)
+    return RowEngine(query, types).build().whole(typed)
+
+
+def no_such_engine(name: str) -> OptionError:
+    """The error for an engine of rows that there is not."""
+    return OptionError.of("engine", f"there is no engine '{name}' of rows", hint=did_you_mean(name, ENGINES))
+
+
+def _by_reference(query: RowQuery, table: pa.Table, types: dict[str, ValueType]) -> pa.Table:
     found: list[Row] = []
-    for partition in _partitions(query, _python_rows(typed, types)):
-        found += rows_given(query, partition, search)
-    return pa.table({name: _column([row[name] for row in found], kind) for name, kind in given.items()})
-
-
-def _compiled(query: RowQuery, table: pa.Table, types: dict[str, ValueType], given: dict[str, ValueType]) -> pa.Table:
-    """Run the engine of rows over a whole table; what it gives comes by partition, there in order."""
-    from cepheus.engine.rows.matcher import RowMatcher, joined
-    from cepheus.engine.rows.output import given_rows, rows_of_none, together
-
-    matcher = RowMatcher(query, types)
-    parts = [matcher.feed({name: table.column(name) for name in types}), matcher.finish()]
-    unmatched = np.empty(0, np.int32)
-    if query.rows is RowsPerMatch.WITH_UNMATCHED:
-        parts = [joined(*parts)]
-        unmatched = rows_of_none(parts[0], table.num_rows)
-    return together([given_rows(query, part, unmatched, matcher.store, given) for part in parts])
+    for partition in _partitions(query, _python_rows(table, types)):
+        found += rows_given(query, partition, ReferenceSearch)
+    return pa.table(
+        {name: _column([row[name] for row in found], kind) for name, kind in output_types(query, types).items()}
+    )
 
 
 def _table(rows: RowSource) -> pa.Table:
@@ -105,10 +98,10 @@ def column_types(schema: pa.Schema) -> dict[str, ValueType]:
     return types
 
 
-def _typed(table: pa.Table, types: dict[str, ValueType]) -> pa.Table:
+def in_own_types(table: pa.Table) -> pa.Table:
     """The table with its columns in the types that values have here; texts may be coded by a dictionary."""
     columns: dict[str, Any] = {}
-    for name, kind in types.items():
+    for name, kind in column_types(table.schema).items():
         column = table.column(name).combine_chunks()
         coded = pa.types.is_dictionary(column.type) and column.type.value_type == kind.arrow
         columns[name] = column if coded or column.type == kind.arrow else column.cast(kind.arrow, safe=False)

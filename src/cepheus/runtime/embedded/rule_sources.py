@@ -10,10 +10,12 @@ from pathlib import Path
 from cepheus.core.errors import CepheusError, OptionError, Place, RuleError, similar_file
 from cepheus.core.time import TimeUnit
 from cepheus.language import etalis, tesla
+from cepheus.language.python.generate import PythonRules
+from cepheus.language.python.rules import PythonRule, TypedRules, as_typed
 from cepheus.rules.model import RuleSet
 
-RuleSource = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | RuleSet
-"""Rule text, a file, several files, or rules already read."""
+RuleSource = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | RuleSet | PythonRules
+"""Rule text, a file, several files, rules already read, or rules written in Python."""
 
 EXTENSION = ".tesla"
 """How the names of rule files end."""
@@ -21,9 +23,13 @@ EXTENSION = ".tesla"
 ETALIS_EXTENSION = ".etalis"
 """How the names of rule files in the ETALIS language for events end."""
 
+SQL_EXTENSION = ".sql"
+"""How the names of files with queries over rows end."""
+
 _NOT_RULES = re.compile(r"""(?:--|//|#|%)[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*["]""", re.DOTALL)
 _DEFINITION = re.compile(r"\bdefine\s+\w", re.IGNORECASE)
 _TESLA = re.compile(r"\bfrom\s+\w|^(?:rule|error|network)\s+\w", re.IGNORECASE)
+_ROWS = re.compile(r"\bmatch_recognize\s*\(", re.IGNORECASE)
 _ARROW = re.compile(r"<-|:-|\u2190")
 
 
@@ -31,9 +37,9 @@ def read_rules(source: RuleSource, unit: TimeUnit = TimeUnit.US) -> RuleSet:
     """Read rules from text or files.
 
     A Path is a file, and so is every member of a list; one that ends in ``.etalis`` is in the ETALIS language for
-    events, any other in TESLA. A str is the name of a file if it is a single line and either ends in ``.tesla`` or
-    ``.etalis`` or names a file that exists; any other str is rule text of either language. ``unit`` is that of numbers
-    without one in ETALIS rules.
+    events, one that ends in ``.sql`` has queries with MATCH_RECOGNIZE, any other is in TESLA. A str is the name of a
+    file if it is a single line and either ends so or in ``.tesla`` or names a file that exists; any other str is rule
+    text of any of the languages. ``unit`` is that of numbers without one in ETALIS rules.
 
     >>> len(read_rules("define Fire() from Smoke()").rules), len(read_rules("fire <- smoke.").interval_rules)
     (1, 1)
@@ -41,12 +47,16 @@ def read_rules(source: RuleSource, unit: TimeUnit = TimeUnit.US) -> RuleSet:
     match source:
         case RuleSet():
             return source
+        case TypedRules() | PythonRule():
+            return as_typed(source).model
         case str():
             return _read_file(Path(source), unit) if _names_a_file(source) else _parse(source, unit)
         case os.PathLike():
             return _read_file(Path(source), unit)
         case _:
-            return _read_files([Path(name) for name in source], unit)
+            typed = [each for each in source if isinstance(each, PythonRule)]
+            others = [Path(each) for each in source if not isinstance(each, PythonRule)]
+            return _read_files(others, unit) + as_typed(typed).model
 
 
 def is_etalis(text: str) -> bool:
@@ -66,7 +76,24 @@ def is_etalis(text: str) -> bool:
     return _ARROW.search(bare) is not None or not bare or (bare.endswith(".") and _TESLA.search(bare) is None)
 
 
+def is_sql(text: str) -> bool:
+    """Whether rule text has queries over rows.
+
+    >>> is_sql("SELECT * FROM Stock MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS true)"), is_sql("define A() from B()")
+    (True, False)
+    """
+    return _ROWS.search(text) is not None
+
+
+def _parse_sql(text: str, name: str) -> RuleSet:
+    from cepheus.language import sql  # the library that reads SQL takes longer to import than most rules to check
+
+    return sql.parse(text, name)
+
+
 def _parse(text: str, unit: TimeUnit) -> RuleSet:
+    if is_sql(text):
+        return _parse_sql(text, "<rules>")
     return etalis.parse(text, unit=unit) if is_etalis(text) else tesla.parse(text)
 
 
@@ -95,7 +122,13 @@ def read_text(path: Path) -> str:
 
 def _read_file(path: Path, unit: TimeUnit) -> RuleSet:
     text = read_text(path)
-    return etalis.parse(text, str(path), unit) if path.suffix == ETALIS_EXTENSION else tesla.parse(text, str(path))
+    match path.suffix:
+        case ".etalis":
+            return etalis.parse(text, str(path), unit)
+        case ".sql":
+            return _parse_sql(text, str(path))
+        case _:
+            return tesla.parse(text, str(path))
 
 
 def _read_files(paths: Sequence[Path], unit: TimeUnit) -> RuleSet:
@@ -115,4 +148,6 @@ def _read_files(paths: Sequence[Path], unit: TimeUnit) -> RuleSet:
 
 
 def _names_a_file(text: str) -> bool:
-    return len(text.splitlines()) == 1 and (text.endswith((EXTENSION, ETALIS_EXTENSION)) or os.path.isfile(text))
+    return len(text.splitlines()) == 1 and (
+        text.endswith((EXTENSION, ETALIS_EXTENSION, SQL_EXTENSION)) or os.path.isfile(text)
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
@@ -15,32 +16,38 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.error_columns import error_sources_to_json
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
-from cepheus.core.event import Event
-from cepheus.core.options import RunOptions, Until
+from cepheus.core.event import AsEvent, Event
+from cepheus.core.options import RunOptions
 from cepheus.core.time import TimeCheck
 from cepheus.engine.assembly.ending import end_input, has_timers, require_end
 from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
+from cepheus.engine.base.batch_bytes import batch_from_bytes, batch_to_bytes
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import TieCounts
+from cepheus.language.python.events import Event as TypedEvent
+from cepheus.language.python.handlers import Handler, on
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
+from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import RuleSet
 from cepheus.rules.resolve import resolve
 from cepheus.rules.run_settings import with_provenance, with_ties
-from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
+from cepheus.runtime.embedded.admission import Admission, ArrowTable, Given
 from cepheus.runtime.embedded.catalog import Catalog
+from cepheus.runtime.embedded.counts import Counts
+from cepheus.runtime.embedded.event_streams import EventStream
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
+from cepheus.runtime.embedded.results import Composites
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.embedded.snapshot import (
     KIND,
-    batch_from_bytes,
-    batch_to_bytes,
     opened,
     options_of,
     require_same_ties,
 )
 from cepheus.runtime.embedded.subscriptions import (
+    BatchTap,
     Call,
     Callback,
     GoalCallback,
@@ -58,21 +65,9 @@ from cepheus.uncertainty.verdict import Observer
 if TYPE_CHECKING:
     from cepheus.plan.interval.goal_texts import Goal
 
-Given = TypeVar("Given")
+E = TypeVar("E", bound=TypedEvent)
+Work = TypeVar("Work")
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What a session has seen: events fed, events that came too late, composite events by type, what simultaneous
-    events decided, and how many bad events this process has skipped.
-    """
-
-    events: int
-    late: int
-    composite: Mapping[str, int]
-    ties: TieCounts = field(default_factory=TieCounts)
-    skipped: int = 0
 
 
 class Session:
@@ -115,6 +110,7 @@ class Session:
         self._composite: Counter[str] = Counter()
         self._earlier_ties = TieCounts.none()
         self._stopped: str | None = None
+        self._tap: BatchTap | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -146,24 +142,22 @@ class Session:
         return self._engine.name
 
     @overload
-    def feed(self, events: Event | Record) -> list[Event]: ...
+    def feed(self, events: Given) -> list[Event]: ...
     @overload
-    def feed(self, events: EventBatch | ArrowTable | Iterable[Event | Record]) -> EventBatch: ...
+    def feed(self, events: EventBatch | ArrowTable | Iterable[Given]) -> Composites: ...
 
-    def feed(
-        self, events: Event | Record | EventBatch | ArrowTable | Iterable[Event | Record]
-    ) -> list[Event] | EventBatch:
+    def feed(self, events: Given | EventBatch | ArrowTable | Iterable[Given]) -> list[Event] | Composites:
         """Take events and give the composite events that can be decided now.
 
-        One event, as an Event or a dict, gives a list; many, as an iterable of those, an EventBatch, an Arrow table
-        or a pandas or Polars frame, give an EventBatch. Answers do not depend on how a stream is cut into calls.
+        One event, as an Event, a dict or an instance of a class of events, gives a list; many, as an iterable of those,
+        an EventBatch, an Arrow table or a frame, give an EventBatch. Answers do not depend on how calls cut a stream.
 
         Bad events raise an EventError, and then nothing of the call is taken. Callbacks of subscriptions and for late
         events are called once all events of the call have been processed; what a callback raises comes out of this
         call after all of them were called. The session goes on as if it had not, but the caller does not get the
         composite events of that call.
         """
-        if type(events) is dict or isinstance(events, Event | Mapping):  # the first test is the quick one
+        if type(events) is dict or isinstance(events, Event | Mapping | AsEvent):  # the first test is the quick one
             return self._feed_one(events)
         self._require_running()
         if isinstance(events, EventBatch | ArrowTable):
@@ -178,7 +172,7 @@ class Session:
         late = batch.take(ordered.late).to_events() if len(ordered.late) else []
         return self._process(ordered.ready, late)
 
-    def advance(self, time: int | datetime) -> EventBatch:
+    def advance(self, time: int | datetime) -> Composites:
         """Promise that no event before ``time`` will come: an integer in the session's time unit, or a datetime.
 
         Gives the composite events of what no longer has to wait, and those that time alone completes. Events before
@@ -188,22 +182,23 @@ class Session:
         moment = self._admission.time(time)
         return self._process(self._buffer.advance(moment), until=moment)
 
-    def flush(self) -> EventBatch:
+    def flush(self) -> Composites:
         """Process all that waits for stragglers; those that come later are late."""
         self._require_running()
         return self._process(self._buffer.flush())
 
-    def close(self) -> EventBatch:
+    def close(self) -> Composites:
         """Process all that waits, let time run out, and end the session; a second call does nothing.
 
         Timers have come as far as the last event and ``advance`` let them, and go on if ``until`` says so.
         """
         if self._stopped is not None:
-            return EventBatch.empty()
+            return Composites.around(EventBatch.empty())
         try:
             return self._process(self._buffer.flush(), over=True)
         finally:
             self._stopped = "the session is closed"
+            self._subscriptions.end()
 
     def deploy(self, source: RuleSource) -> tuple[str, ...]:
         """Add rules while events flow, and give their names; ``source`` is as in ``cepheus.compile``.
@@ -306,7 +301,24 @@ class Session:
         if rule is not None and rule not in names:
             raise OptionError.of("goals", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, names))
 
-    def subscribe(self, pattern: str, callback: Callback) -> Subscription:
+    def on(self, kind: type[E], *where: bool) -> Callable[[Callable[[E], object]], Callable[[E], object]]:
+        """Call the decorated function with each event of a class that satisfies the conditions, as its instance."""
+
+        def attach(function: Callable[[E], object]) -> Callable[[E], object]:
+            self.handle(on(kind, *where)(function))
+            return function
+
+        return attach
+
+    def handle(self, handler: Handler[E]) -> Subscription:
+        """Call a handler, made by ``cepheus.typed.on``, with each event that it is for."""
+        return self.subscribe(handler.pattern, handler.told)
+
+    def stream(self, kind: type[E], *where: bool) -> EventStream[E]:
+        """The events of a class that satisfy the conditions, for ``async for``, until the session is closed."""
+        return EventStream.listening(self.subscribe, kind, *where)
+
+    def subscribe(self, pattern: str | EventPattern, callback: Callback) -> Subscription:
         """Call a function with each event of a type and content, primitive or composite, from now on.
 
         The pattern is written as in a rule and compares the event's own attributes with constants:
@@ -314,12 +326,20 @@ class Session:
         and one time primitive events come before composite ones. A primitive event has the attributes that its
         declaration names or, if its type is not declared, those that rules and subscriptions read.
         """
+        parsed = parse_event_pattern(pattern, "<subscription>") if isinstance(pattern, str) else pattern
+        self.hear(parsed)
+        return self._subscriptions.add(parsed, callback)
+
+    def hear(self, pattern: EventPattern) -> None:
+        """Take in events of a type and content also where no rule asks for them."""
         self._require_running()
-        parsed = parse_event_pattern(pattern, "<subscription>")
-        catalog = self._catalog.hearing(parsed)
+        catalog = self._catalog.hearing(pattern)
         self._expect(catalog)
         self._catalog = catalog
-        return self._subscriptions.add(parsed, callback)
+
+    def tap(self, tap: BatchTap) -> None:
+        """Hand on all events that are processed from now on, in their order, and the composite events of them."""
+        self._tap = tap
 
     def snapshot(self) -> bytes:
         """Return all that later answers depend on: rules, engine state, waiting events, counts and options.
@@ -381,7 +401,7 @@ class Session:
         self._earlier_ties = TieCounts.from_dict(header["ties"])
         self._stopped = None
 
-    def _feed_one(self, given: Event | Record) -> list[Event]:
+    def _feed_one(self, given: Given) -> list[Event]:
         if self._stopped is not None:
             self._require_running()
         event = self._admission.event(given, self._fed)
@@ -401,6 +421,8 @@ class Session:
         for current in ready:
             made = self._guarded(self._engine.feed_event, current)
             composites += made
+            if self._tap is not None:
+                self._tap(self._admission.batch_of([current]), EventBatch.from_events(made), None)
             for composite in made:
                 self._composite[composite.type] += 1
             if self._subscriptions:
@@ -413,21 +435,24 @@ class Session:
 
     def _process(
         self, ready: EventBatch, late: list[Event] | None = None, *, until: int | None = None, over: bool = False
-    ) -> EventBatch:
+    ) -> Composites:
         """Run the engine on events in total order, let time go on to ``until``, or as far as it may, then call back."""
         goals: list[tuple[GoalCallback, Goal]] = []
         if self._watch:
-            composites = self._watched(ready, goals)
+            composites = self._watch.watched(self._engine, ready, self._guarded, goals)
         else:
             composites = self._guarded(self._engine.feed, ready) if len(ready) else EventBatch.empty()
         if until is not None or over:
             ended = self._guarded(self._engine.advance, until) if until is not None else EventBatch.empty()
-            ended = self._guarded(self._end, self._options.until) if over else ended
+            ended = self._guarded(partial(end_input, self._engine, self.rules), self._options.until) if over else ended
             composites = EventBatch.concat([composites, ended])
             goals += self._watch.told(self._engine) if self._watch else ()
-        for name, count in zip(composites.types, np.bincount(composites.codes, minlength=0).tolist(), strict=False):
-            if count:
-                self._composite[name] += count
+        for part in composites.parts:
+            for name, count in zip(part.types, np.bincount(part.codes, minlength=0).tolist(), strict=False):
+                if count:
+                    self._composite[name] += count
+        if self._tap is not None:
+            self._tap(ready, composites, until)
         self._late += len(late or ())
         calls: Iterable[Call] = goals
         if self._on_late is not None:
@@ -436,20 +461,9 @@ class Session:
             wanted = self._subscriptions.wanted
             calls = chain(calls, self._subscriptions.calls(in_order_of_time(wanted(ready), wanted(composites))))
         call_all(calls)
-        return composites
+        return Composites.around(composites)
 
-    def _end(self, until: Until) -> EventBatch:
-        return end_input(self._engine, self.rules, until)
-
-    def _watched(self, ready: EventBatch, goals: list[tuple[GoalCallback, Goal]]) -> EventBatch:
-        """Run the engine on one event after the other, and add the goals that are to be told of."""
-        found = []
-        for place in range(len(ready)):
-            found.append(self._guarded(self._engine.feed, ready.slice(place, place + 1)))
-            goals += self._watch.told(self._engine)
-        return EventBatch.concat(found) if found else EventBatch.empty()
-
-    def _guarded(self, feed: Callable[[Given], Made], given: Given) -> Made:
+    def _guarded(self, feed: Callable[[Work], Made], given: Work) -> Made:
         """Let the engine work; if it fails half-way through, nothing that it would say later can be trusted."""
         try:
             return feed(given)
@@ -474,7 +488,7 @@ class Session:
 
     def _new_buffer(self) -> ReorderBuffer:
         sequenced = self._options.columns.sequence is not None
-        return ReorderBuffer(self._options.lateness or 0, sequenced=sequenced, to_batch=self._admission.batch_of)
+        return ReorderBuffer(self._options.waits, sequenced=sequenced, to_batch=self._admission.batch_of)
 
     def _require_running(self) -> None:
         if self._stopped is not None:

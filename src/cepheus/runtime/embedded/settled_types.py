@@ -18,11 +18,12 @@ Key = tuple[str, str]
 Kinds = Mapping[Key, ValueType]
 
 
-def without_type(schema: Schema) -> set[Key]:
-    """The attributes whose types a schema does not tell."""
+def without_type(schema: Schema, others: Iterable[str] = ()) -> set[Key]:
+    """The attributes whose types a schema does not tell, of the types that it lists and of some ``others``."""
+    unlisted = (schema[name] for name in others if name in schema and name not in [*schema])
     return {
         (event_type.name, attribute.name)
-        for event_type in schema.values()
+        for event_type in (*schema.values(), *unlisted)
         for attribute in event_type.attributes
         if attribute.type is None
     }

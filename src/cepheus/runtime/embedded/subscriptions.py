@@ -28,6 +28,10 @@ Callback = Callable[[Event], object]
 """What is called with each event that a subscription asks for; what it gives back is ignored."""
 
 
+BatchTap = Callable[[EventBatch, EventBatch, int | None], None]
+"""What is called with events, the composite events of them, and how far time has gone on, if that was said."""
+
+
 Call = tuple[Callable[[Any], object], object]
 """A function of a user, and what it is to be called with."""
 
@@ -96,6 +100,13 @@ class Subscriptions:
         subscription = _Subscription(pattern, callback, tests, self)
         self._by_type.setdefault(pattern.type, []).append(subscription)
         return subscription
+
+    def end(self) -> None:
+        """Tell those who wait for events that there will be no more."""
+        for subscription in [each for held in self._by_type.values() for each in held]:
+            ended = getattr(subscription.callback, "end", None)
+            if ended is not None:
+                ended()
 
     def remove(self, subscription: Subscription) -> None:
         """End a subscription; nothing happens if it has ended already."""
@@ -228,6 +239,20 @@ class ProgressWatch:
             for wish in self._wishes
             if goal.fraction >= wish.fraction and wish.rule in (None, goal.rule)
         ]
+
+    def watched(
+        self,
+        engine: Engine,
+        ready: EventBatch,
+        guarded: Callable[[Callable[[EventBatch], EventBatch], EventBatch], EventBatch],
+        goals: list[tuple[GoalCallback, Goal]],
+    ) -> EventBatch:
+        """Run the engine on one event after the other, and add the goals that are to be told of."""
+        found = []
+        for place in range(len(ready)):
+            found.append(guarded(engine.feed, ready.slice(place, place + 1)))
+            goals += self.told(engine)
+        return EventBatch.concat(found) if found else EventBatch.empty()
 
     def _new(self, engine: Engine) -> list[Goal]:
         time, goals = goals_since(engine, self._time, min((wish.fraction for wish in self._wishes), default=0.0))

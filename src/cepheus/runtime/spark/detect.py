@@ -12,6 +12,7 @@ from cepheus.core.options import RunKeywords, RunOptions, require_whole
 from cepheus.core.time import TimeCheck, TimeUnit
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base.ties import TieCounts
+from cepheus.language.python.rules import PythonRule, TypedRules
 from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
@@ -22,6 +23,13 @@ from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
 from cepheus.runtime.spark.planning import Planned, SparkOptions, on_spark, plan
+from cepheus.runtime.spark.row_streams import (
+    EVERYTHING,
+    everything,
+    reads_everything,
+    warn_of_waiting,
+    with_everything,
+)
 from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
 from cepheus.runtime.spark.streaming import stream, watermarked
 
@@ -144,9 +152,15 @@ def detect(
     if shards is not None:
         require_whole(shards, "number of shards", INT_MAX)
     read = with_provenance(with_ties(_rule_set(rules, run.unit), run.ties), run.provenance)
+    everywhere = everything(events, run.columns.type) if reads_everything(read) else None
+    read = with_everything(read)
     naming = Naming.of(run, start_column(events, read, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
-    sources = checked_times(sources_of(events, read, naming), naming, check)
+    found = sources_of(events, read, naming)
+    if everywhere is not None:
+        others = tuple(source for source in found if set(source.types) - {EVERYTHING})
+        found = (*others, Source(everywhere, (EVERYTHING,), False))
+    sources = checked_times(found, naming, check)
     how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), shown)
     return find(read, sources, how, split=split, late=late, name=name)
 
@@ -166,8 +180,11 @@ def find(
         planned = plan(rules, sources, sources, options, ways)
         found, counts = batch(planned)
         return Detection(found, planned, counts)
+    if options.run.sort:
+        raise OptionError.of("sort", "a stream has no end to sort it at", hint="leave sort out, and give a lateness")
     if options.run.until is not None:
         raise OptionError.of("until", "a stream has no end", hint="leave until out: timers go on with the watermark")
+    warn_of_waiting(rules.row_rules)
     options = replace(options, provenance=True)
     metrics = take_name(sources[0].frame.sparkSession, name)
     flowing = watermarked(sources, options.naming, options.run.lateness, metrics)
@@ -187,7 +204,7 @@ def _ways(split: WayName | str) -> set[WayName]:
 
 
 def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:
-    if isinstance(rules, RuleSet | str | PathLike | Sequence):
+    if isinstance(rules, RuleSet | str | PathLike | Sequence | TypedRules | PythonRule):
         return read_rules(rules, unit)
     return rules.rules
 

@@ -19,7 +19,7 @@ from cepheus.core.batch import EventBatch, IntArray, Provenance
 from cepheus.core.distribution import parse_distribution
 from cepheus.core.event import EventId
 from cepheus.core.options import ColumnNames, RunKeywords, RunOptions
-from cepheus.core.schema import EventType, Schema
+from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.ties import TieCounts
@@ -31,8 +31,9 @@ from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.detect import FileDetection, Files, FilesByType, Tally
 from cepheus.runtime.spark.detect import Detection, cores, find
 from cepheus.runtime.spark.planning import SparkOptions, on_spark
+from cepheus.runtime.spark.row_streams import EVERYTHING, TYPE, reads_everything, with_everything
 from cepheus.runtime.spark.session import plain_failures
-from cepheus.runtime.spark.sources import Naming, sources_of, start_column
+from cepheus.runtime.spark.sources import Naming, Source, sources_of, start_column
 from cepheus.uncertainty.belief.belief import beliefs_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def detect_files(
 
     ``spark`` is a session, or what starts one when the files have been read. The keywords are those of ``detect``.
     """
-    run = on_spark(RunOptions.of(**options))
+    run = RunOptions.of(**options)
+    on_spark(replace(run, time_format=None))  # the files are read here
     checked = replace(
         program.checked, rules=with_provenance(with_ties(program.checked.rules, run.ties), run.provenance)
     )
@@ -119,7 +121,26 @@ def detect_gathered(
     own = replace(run, columns=columns, time_unit=None, uncertain={})
     naming = Naming.of(own, start_column(frames, rules, None if events.starts is None else _START))
     options = SparkOptions(own, naming, cores(spark), provenance=True)
-    return find(rules, sources_of(frames, rules, naming), options)
+    sources = sources_of(frames, rules, naming)
+    if reads_everything(rules):
+        rules = with_everything(rules)
+        frame = spark.createDataFrame(_table_of_all(events, rules))
+        sources = (*sources, Source(frame, (EVERYTHING,), False))
+    return find(rules, sources, options)
+
+
+def _table_of_all(events: EventBatch, rules: RuleSet) -> pa.Table:
+    """All events as a table, for queries that take any of them for a row; an attribute that no event has is NULL."""
+    read = {name for rule in rules.row_rules if rule.query.source == EVERYTHING for name in rule.query.read()}
+    attributes = []
+    for name in sorted(read - {TYPE, TIME_ATTRIBUTE}):
+        found = {kind for own, kind in events.columns if own == name}
+        number = found == {ValueType.INT, ValueType.FLOAT}
+        attributes.append(Attribute(name, ValueType.FLOAT if number else next(iter(found), ValueType.STRING)))
+    types = pa.array(events.types, pa.string()).take(pa.array(events.codes))
+    as_one = replace(events, types=(EVERYTHING,), codes=np.zeros(len(events), np.int32))
+    kinds = _Kinds(Checked(rules, Schema(), Schema()), {})
+    return _table(as_one, EVERYTHING, EventType(EVERYTHING, tuple(attributes)), kinds).append_column(TYPE, types)
 
 
 def composites_of(detection: Detection, events: EventBatch, rules: RuleSet) -> EventBatch:
@@ -225,6 +246,9 @@ _BEFORE, _AT, _AFTER = range(3)
 
 def order_of_making(made: EventBatch, given: EventBatch, rules: RuleSet) -> IntArray:
     """The rows of composite events in the order in which one engine makes them out of the given events."""
+    if rules.row_rules:  # a match is decided by later rows, of whichever partition: there is no one order
+        ids = made.id_list() or []
+        return np.array(sorted(range(len(made)), key=lambda row: (int(made.times[row]), str(ids[row]))), np.int64)
     ways = _Ways(made, given, rules)
     keys = [(int(made.times[row]), ways.key(ways.of_row(row))) for row in range(len(made))]
     return np.array(sorted(range(len(made)), key=keys.__getitem__), np.int64)

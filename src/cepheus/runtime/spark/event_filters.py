@@ -46,6 +46,7 @@ from cepheus.rules.interval.model import (
     Where,
 )
 from cepheus.rules.resolved import Choose, Compute, ResolvedRule
+from cepheus.rules.rows.model import RowRule
 from cepheus.rules.walk import transform, walk
 
 _NUMBER = "number"
@@ -88,7 +89,10 @@ def event_filters(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CA
         found.append(EventFilter(rule.terminator.type, rule.terminator.name, rule.terminator.constraints, least=least))
         for step in rule.steps:
             if isinstance(step, Choose):
-                found.append(EventFilter(step.type, step.name, step.constraints, least=least))
+                # what is hardly possible takes the place of the last one now and then
+                single = not step.policy.takes_all and calculus.choice == "possible-worlds"
+                own = 0.0 if single else least
+                found.append(EventFilter(step.type, step.name, step.constraints, least=own))
             elif isinstance(step, Compute):
                 found.append(EventFilter(step.type, None, step.constraints, step.value))
         found += [EventFilter(gather.type, None, gather.constraints) for gather in rule.gathers]
@@ -181,6 +185,11 @@ def interval_filters(rules: Sequence[IntervalRule], types: Mapping[str, EventTyp
         aggregated = (node for node in walk(rule.pattern) if isinstance(node, Aggregated))
         found += [_filter_of(node.atom, (), types[node.atom.type]) for node in aggregated]
     return found
+
+
+def row_filters(rules: Sequence[RowRule]) -> list[EventFilter]:
+    """What queries ask of a row: nothing, as any row may part two others."""
+    return [EventFilter(rule.query.source, None, (), observed=True) for rule in rules]
 
 
 Conditions = tuple[Constraint, ...]

@@ -383,7 +383,7 @@ def with_owner_mark(rule: Rule) -> Rule:
 
 def with_owner_marks(schema: Schema) -> Schema:
     """Add the hidden attribute to event types."""
-    return Schema((_with_attribute(event_type) for event_type in schema.values()), closed=schema.closed)
+    return schema.mapped(_with_attribute)
 
 
 def _with_attribute(event_type: EventType) -> EventType:

@@ -82,11 +82,13 @@ class DetectSpec:
     sequence: str | None = None
     start: str | None = None
     probability: str | None = None
+    time_format: str | None = None
+    sort: bool | None = None
     uncertain: Mapping[str, ErrorSource] | None = None
     on_bad_event: str | None = None
     strict: bool | None = None
     ties: str | None = None
-    provenance: bool = False
+    provenance: bool | str = False
     shards: int | None = None
     split: str = "auto"
 
@@ -251,7 +253,6 @@ _DETECT = Table(
         **dict.fromkeys(KEYWORDS, _of_every_run),
         "uncertain": ByName(_error, _UNCERTAIN),
         "calculus": _calculus,
-        "provenance": boolean,
         "shards": integer(1),
         "split": one_of("auto", "keys", "bands", "slices", "whole"),
     },
@@ -325,7 +326,7 @@ def check_pipeline(path: Path, pipeline: Pipeline) -> tuple[Diagnostic, ...]:
 
 
 def _check_sinks(path: Path, pipeline: Pipeline, rules: RuleSet) -> None:
-    names = {rule.composite.name for rule in rules.rules} | {rule.composite.name for rule in rules.interval_rules}
+    names = {rule.composite.name for rule in rules.all_rules}
     defined = sorted(names)
     wrong = [
         (number, sink.composite)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheus.core.errors import Diagnostic, OptionError, RuleError
-from cepheus.core.options import OnBadEvent, RunOptions
+from cepheus.core.options import AUTO, OnBadEvent, RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.ending import has_timers, require_end
 from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.capabilities import SPARK
+from cepheus.plan.pattern.constructs import require_rules
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
 from cepheus.plan.split.component import AttributeKey, uncertain_attributes
 from cepheus.rules.belief.model import Belief
@@ -19,7 +21,7 @@ from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.resolve import resolve
 from cepheus.rules.run_settings import has_ties_ordered
 from cepheus.runtime.spark.error_layout import ErrorLayout
-from cepheus.runtime.spark.event_filters import event_filters, interval_filters, settled_inputs
+from cepheus.runtime.spark.event_filters import event_filters, interval_filters, row_filters, settled_inputs
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.pushdown import Condition, Pushdown
 from cepheus.runtime.spark.routing import Placement, Routed, SourceRows, id_kind, source_rows
@@ -47,13 +49,19 @@ class SparkOptions:
 
 def on_spark(options: RunOptions) -> RunOptions:
     """Refuse what Spark cannot honour."""
-    if options.threads > 1:
+    if options.threads not in (1, AUTO):
         raise OptionError.of(
             "threads",
             "on Spark the work is spread over tasks, each of which has one thread",
             hint="leave threads out; shards=8 cuts the work into so many parts",
         )
-    return options
+    if options.time_format is not None:
+        raise OptionError.of(
+            "time-format",
+            "Spark reads times that are texts by functions of its own",
+            hint="make timestamps of them: events.withColumn('time', to_timestamp('time', 'dd.MM.yyyy HH:mm'))",
+        )
+    return replace(options, threads=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,12 +131,14 @@ def plan(
     _require_sequence(rules, naming)
     checked = check(rules, schema=schema_of(sources, naming, rules))
     _refuse_misfits(checked, sources)
+    require_rules(SPARK, checked.rules)
     require_end(checked.rules, options.run.until)
     doubtful = any(naming.probability in source.frame.columns for source in sources)
     uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
     filters = event_filters((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
     filters += interval_filters(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
+    filters += row_filters(checked.rules.row_rules)
     declared = {event_type.name for event_type in checked.rules.declarations}
     inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, filters)}
     types = Schema({**checked.composites, **inputs}.values())

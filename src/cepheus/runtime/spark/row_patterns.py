@@ -1,27 +1,37 @@
 """Row patterns over Spark DataFrames: PARTITION BY is the split, and Spark sorts what each task gets.
 
-Only the columns that the clause names are sent to Python. A task gets whole partitions one after the other; it holds
-some of them at a time, and the largest one whole.
+Only the columns that the clause names are sent to Python, of the partitions that WHERE asks for. A task gets partitions
+one after the other, and holds no more of them than its matches may still look at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheus.core.errors import UnsupportedError
+from cepheus.core.options import RunOptions
 from cepheus.core.values import ValueType
+from cepheus.engine.rows.engine import RowEngine
 from cepheus.language.sql import parse_query
+from cepheus.rules.model import RuleSet
 from cepheus.rules.rows.model import OrderKey, RowQuery, RowsPerMatch
 from cepheus.rules.rows.types import output_types
-from cepheus.runtime.embedded.row_tables import column_types, matches_in
+from cepheus.runtime.embedded.row_tables import ENGINES, column_types, in_own_types, matches_in, no_such_engine
+from cepheus.runtime.spark.detect import cores, find
+from cepheus.runtime.spark.planning import SparkOptions, on_spark
+from cepheus.runtime.spark.row_pushdown import partition_conditions
+from cepheus.runtime.spark.row_streams import ROWS, SEQUENCE, TIME, rule_of, with_own_names
+from cepheus.runtime.spark.sources import Naming, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+    from cepheus.engine.rows.matching import RowMatching
 
 _ROWS_AT_A_TIME = 250_000
 """How many rows a task gathers before it looks for matches: a look has a price of its own."""
@@ -36,32 +46,57 @@ _SQL_TYPES = {
 }
 
 
-def match_recognize(query: str | RowQuery, frame: DataFrame, *, engine: str = "auto") -> DataFrame:
+def match_recognize(
+    query: str | RowQuery,
+    frame: DataFrame,
+    *,
+    engine: str = "auto",
+    lateness: str | int | timedelta | None = None,
+    shards: int | None = None,
+) -> DataFrame:
     """The matches of a row pattern in a DataFrame, as MATCH_RECOGNIZE of SQL gives them.
 
     ``query`` is the clause, alone or in a SELECT; the source that it names is this frame. Rows that ORDER BY does not
     tell apart may come in any order, as everywhere in Spark: add a column that does. A clause without PARTITION BY is
-    run by one task. A stream is refused.
+    run by one task.
+
+    The frame may be a stream. Then ORDER BY names its time, which the watermark goes by, and if need be a column of
+    integers that orders rows of one time; ``lateness`` is how late rows may be, unless the frame has a watermark, and
+    ``shards`` how many parts the state is cut into. A match is given as soon as later rows cannot change it; one that
+    may wait for ever is warned of. ALL ROWS PER MATCH is for finite frames.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
     asked = parse_query(query) if isinstance(query, str) else query
-    if frame.isStreaming:
-        raise UnsupportedError.of(
-            "unsupported",
-            "row patterns do not run on streams of Spark",
-            span=asked.span,
-            hint="run the query on what has arrived, in foreachBatch or on a table",
-        )
     given = output_types(asked, column_types(to_arrow_schema(frame.schema, timezone="UTC")))
+    if frame.isStreaming:
+        return _of_stream(asked, frame, lateness, shards)
     names = asked.read() if asked.rows is RowsPerMatch.ONE_ROW else tuple(frame.columns)
-    rows = frame.select([_quoted(name) for name in names or frame.columns[:1]])
+    rows = _pushed(asked, frame).select([_quoted(name) for name in names or frame.columns[:1]])
     keys = [_quoted(name) for name in asked.partition]
     dealt = rows.repartition(*keys) if keys else rows.repartition(1)
     if asked.partition or asked.order:
         dealt = dealt.sortWithinPartitions(*(_asc(name) for name in asked.partition), *map(_order, asked.order))
     schema = ", ".join(f"{_quoted(name)} {_SQL_TYPES[kind]}" for name, kind in given.items())
     return dealt.mapInArrow(partial(_work, query=asked, engine=engine), schema)
+
+
+def _of_stream(
+    query: RowQuery, frame: DataFrame, lateness: str | int | timedelta | None, shards: int | None
+) -> DataFrame:
+    """The matches in a stream: the query as a rule of ``detect``."""
+    rule, rows, sequenced = rule_of(query, frame)
+    run = on_spark(RunOptions.of(lateness=lateness, time=TIME, sequence=SEQUENCE if sequenced else None))
+    how = SparkOptions(run, Naming.of(run, None), shards or cores(frame.sparkSession))
+    detection = find(RuleSet(row_rules=(rule,)), (Source(rows, (ROWS,), False),), how)
+    return with_own_names(detection.of(rule.composite.name), query)
+
+
+def _pushed(query: RowQuery, frame: DataFrame) -> DataFrame:
+    """The rows of partitions that WHERE asks for; what else it asks is known only when matches are."""
+    for condition in partition_conditions(query):
+        frame = frame.where(condition)
+    return frame
 
 
 def _quoted(name: str) -> str:
@@ -84,10 +119,53 @@ def _order(key: OrderKey) -> Column:
 
 
 def _work(batches: Iterable[pa.RecordBatch], query: RowQuery, engine: str) -> Iterator[pa.RecordBatch]:
-    """What a task does: look for matches in whole partitions."""
+    """What a task does: look for matches in partitions that come one after the other.
+
+    Rows that nothing can look at any more are forgotten while a partition goes on, however large it is.
+    """
     tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
-    for table in whole_partitions(tables, query.partition, _ROWS_AT_A_TIME):
-        yield from matches_in(query, table, engine).to_batches()
+    if engine == "reference":
+        for table in whole_partitions(tables, query.partition, _ROWS_AT_A_TIME):
+            yield from matches_in(query, table, engine).to_batches()
+        return
+    if engine not in ENGINES:
+        raise no_such_engine(engine)
+    asked: RowEngine | None = None
+    matching: RowMatching | None = None
+    fed = 0
+    for portion in portions(tables, _ROWS_AT_A_TIME):
+        table = in_own_types(portion)
+        if asked is None:
+            asked = RowEngine(query, column_types(table.schema))
+        begin = _last_partition(table, query.partition) if fed + table.num_rows > _ROWS_AT_A_TIME else 0
+        if matching is None:
+            matching = asked.build()
+        if begin:  # what lies before the last partition is all there
+            yield from matching.feed(table.slice(0, begin)).table.to_batches()
+            yield from matching.finish().table.to_batches()
+            matching, fed = asked.build(), 0
+        yield from matching.feed(table.slice(begin)).table.to_batches()
+        fed += table.num_rows - begin
+    if matching is not None:
+        yield from matching.finish().table.to_batches()
+
+
+def portions(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
+    """Tables put together to some ``size`` rows each.
+
+    >>> [len(table) for table in portions([pa.table({"k": [1, 2]})] * 5, 4)]
+    [4, 4, 2]
+    """
+    held: list[pa.Table] = []
+    rows = 0
+    for table in tables:
+        held.append(table)
+        rows += table.num_rows
+        if rows >= size:
+            yield pa.concat_tables(held)
+            held, rows = [], 0
+    if held:
+        yield pa.concat_tables(held)
 
 
 def whole_partitions(tables: Iterable[pa.Table], names: tuple[str, ...], size: int) -> Iterator[pa.Table]:

@@ -26,7 +26,8 @@ from cepheus.rules.interval.reach import chooses, points
 from cepheus.rules.interval.reach import reach as reach_of_intervals
 from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.resolve import resolve
-from cepheus.rules.resolved import Choose, Compute, ResolvedRule, reach
+from cepheus.rules.resolved import Choose, Compute, ResolvedRule, reach, since_start
+from cepheus.rules.rows.model import RowRule
 from cepheus.rules.timers import Every
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import (
@@ -274,9 +275,13 @@ def _maker(rule: AnyRule) -> _Maker | None:
         if chooses(rule) or points([rule]) or back == inf:
             return None
         return _Maker(frozenset(node.type for node in walk(rule.pattern) if isinstance(node, Atom)), int(back))
+    if isinstance(rule, RowRule):  # where the search for a match begins depends on all rows before
+        return None
     if rule.consuming or isinstance(rule.pattern.timer, Every):  # whose moments begin with the first event
         return None
     resolved = resolve(rule)
+    if since_start(resolved):
+        return None
     return _Maker(frozenset(_types(resolved)), reach(resolved))
 
 

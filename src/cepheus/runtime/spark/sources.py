@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,8 @@ from cepheus.core.values import ValueType
 from cepheus.formats.intervals import START, argument_name
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.interval.model import Atom
-from cepheus.rules.model import RuleSet
+from cepheus.rules.model import AnyRule, RuleSet
+from cepheus.rules.rows.model import RowRule
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import SQL_TYPES, quoted
 
@@ -130,8 +131,7 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
     else:
         composites = {rule.composite.name for rule in rules.all_rules}
         declared = {event_type.name for event_type in rules.declarations}
-        nodes = (node for rule in rules.all_rules for node in walk(rule))
-        mentioned = (node.type for node in nodes if isinstance(node, EventPattern | Atom))
+        mentioned = (name for rule in rules.all_rules for name in _mentioned(rule))
         others = composites | _relations(rules)
         types = dict.fromkeys(name for name in mentioned if name in declared or name not in others)
         found = (Source(events, tuple(types), True),)
@@ -139,6 +139,13 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
     for source in found:
         _check_columns(source, naming)
     return found
+
+
+def _mentioned(rule: AnyRule) -> Iterator[str]:
+    """The types of events that a rule mentions, in the order of the text."""
+    if isinstance(rule, RowRule):
+        yield rule.query.source
+    yield from (node.type for node in walk(rule) if isinstance(node, EventPattern | Atom))
 
 
 def _with_declared_names(source: Source, rules: RuleSet, naming: Naming) -> Source:

@@ -15,7 +15,7 @@ from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.time import format_time
 from cepheus.language.tesla import format_belief, parse
-from cepheus.rules.belief.model import NO, YES, Bands, Belief, Chances, Node, Observation, Row, Season
+from cepheus.rules.belief.model import NO, YES, Bands, Belief, Chances, Node, Observation, Row, Season, number_of
 from cepheus.rules.belief.periods import Period, contains, next_change, read_period
 from cepheus.rules.belief.translate import CERTAIN, IMPOSSIBLE, enrich, translate
 from cepheus.rules.check.belief import check_belief, node_alone, states_of
@@ -110,9 +110,11 @@ class RuleBelief:
         return self._posterior(self.composite, self.whole.observations, at)[YES]
 
     def posterior(
-        self, node: str, at: int | None = None, observed: Mapping[str, str] | None = None
+        self, node: str, at: int | None = None, observed: Mapping[str, str | float] | None = None
     ) -> dict[str, float]:
         """The probabilities of a node's states; ``observed`` takes the place of what a match observes.
+
+        A node that is a number may be observed as a number: what is known is then its very value, not only its band.
 
         >>> rules = parse('''rule Hot define HotWater() from SolarPanel()
         ... network Hot {
@@ -128,9 +130,10 @@ class RuleBelief:
         self._require(node)
         known = self.whole.observations
         if observed is not None:
-            for name, state in observed.items():
+            told = {name: str(_told(state)) for name, state in observed.items()}
+            for name, state in told.items():
                 self._require(name, state)
-            known = tuple(Observation(name, state) for name, state in observed.items())
+            known = tuple(Observation(name, state) for name, state in told.items())
         return self._posterior(node, known, at)
 
     def next_change(self, after: int) -> int | None:
@@ -146,7 +149,9 @@ class RuleBelief:
         joint = self.structure.joint(asked, others, self.nodes, rows)
         for each in known:
             if each.node == asked:
-                joint = [chance if state == each.state else 0.0 for state, chance in zip(states, joint, strict=True)]
+                number, bands = each.number, self.nodes[asked].bands
+                seen = each.state if number is None or bands is None else bands.states[bands.place_of(number)]
+                joint = [chance if state == seen else 0.0 for state, chance in zip(states, joint, strict=True)]
         total = sum(joint)
         if total <= 0.0:
             raise self._impossible(known, at)
@@ -202,8 +207,9 @@ class RuleBelief:
         known = tuple(other for other in self.added.observations if other.node != node)
         return self._checked(replace(self.added, nodes=nodes, observations=known))
 
-    def observe(self, node: str, state: str | None) -> RuleBelief:
-        """Say that an added node is known to be in a state; None forgets what was said."""
+    def observe(self, node: str, state: str | float | None) -> RuleBelief:
+        """Say that an added node is known to be in a state, or to be a number; None forgets what was said."""
+        state = _told(state)
         self._require(node, state)
         known = tuple(other for other in self.added.observations if other.node != node)
         if state is not None:
@@ -286,9 +292,15 @@ class RuleBelief:
         if node not in self.nodes:
             hint = did_you_mean(node, self.nodes) or f"its nodes are {', '.join(self.nodes)}"
             raise OptionError.of("node", f"the network of '{self.rule.name}' has no node '{node}'", hint=hint)
+        if state is not None and self.nodes[node].bands is not None and number_of(state) is not None:
+            return
         if state is not None and state not in self.states[node]:
             hint = did_you_mean(state, self.states[node]) or f"its states are {', '.join(self.states[node])}"
             raise OptionError.of("node", f"'{node}' has no state '{state}'", hint=hint)
+
+
+def _told(state: str | float | None) -> str | None:
+    return state if state is None or isinstance(state, str) else repr(float(state))
 
 
 def _rows_at(node: Node, at: int | None) -> tuple[Row, ...]:

@@ -193,10 +193,11 @@ class Structure:
         self, asked: str, known: tuple[Observation, ...], nodes: Mapping[str, Node], rows: Mapping[str, tuple[Row, ...]]
     ) -> list[float]:
         """For each state of the node asked for, its probability together with what is observed."""
+        numbers = {each.node: each.number for each in known if nodes[each.node].bands is not None}
         with self._lock:
             answering = self._answering.get((asked, known))
             if answering is None:
-                observed = {each.node: self.states[each.node].index(each.state) for each in known}
+                observed = {each.node: self._place(each, nodes[each.node]) for each in known}
                 answering = _Answering(Elimination(self.variables, observed, asked), {})
                 if len(self._answering) >= _MOST_QUESTIONS:
                     del self._answering[next(iter(self._answering))]
@@ -204,6 +205,13 @@ class Structure:
             for name in answering.steps.needed:
                 if answering.rows.get(name) is not rows[name]:
                     answering.rows.pop(name, None)  # if the table is wrong after all, nothing of it stays
-                    answering.steps.put(name, tabulate(nodes[name], rows[name], self.states))
+                    number = numbers.get(name)
+                    answering.steps.put(name, tabulate(nodes[name], rows[name], self.states, number))
                     answering.rows[name] = rows[name]
             return answering.steps.joint()
+
+    def _place(self, known: Observation, node: Node) -> int:
+        """The place of an observed state among those of its node; a number is in a band."""
+        if node.bands is not None and known.number is not None:
+            return node.bands.place_of(known.number)
+        return self.states[known.node].index(known.state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cepheus.runtime.network.protocol.messages import Message
-from cepheus.runtime.network.protocol.strategy import Options, Order
+from cepheus.runtime.network.protocol.strategy import Delivery, Options, Order
 
 Outgoing = tuple[str, Message]
 """A message and whom it is for: a neighbour, or a client by the name it gave."""
@@ -54,11 +54,13 @@ class Common:
     many_trees: bool = field(init=False)
     pulls: bool = field(init=False)
     in_order: bool = field(init=False)
+    from_root: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.many_trees = self.options.strategy.many_trees
         self.pulls = self.options.strategy.pulls
         self.in_order = self.options.order is Order.PROGRESS
+        self.from_root = self.options.delivery is Delivery.FROM_ROOT and not self.many_trees
 
     def send(self, to: str, message: Message) -> None:
         """Put a message on its way to a neighbour or a client."""

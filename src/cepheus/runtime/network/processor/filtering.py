@@ -75,6 +75,19 @@ class PartialFilter:
         if self.will_pull:
             self.pull, self.will_pull, self.live = True, False, now
 
+    def open(self, opening: Opening) -> None:
+        """Take down what an awakening asked for; spans without values that touch become one, so that there are few."""
+        if not opening.values:
+            first, last = opening.first, opening.last
+            apart = []
+            for each in self.openings:
+                if each.values or each.last < first - 1 or last + 1 < each.first:
+                    apart.append(each)
+                else:
+                    first, last = min(first, each.first), max(last, each.last)
+            self.openings, opening = apart, Opening(first, last)
+        self.openings.append(opening)
+
     def waiting(self, record: Record) -> bool:
         """Whether an event that matches the root must wait to be asked for."""
         return self.pull and not any(opening.admits(record) for opening in self.openings)
@@ -127,8 +140,12 @@ class PartialFilter:
         return found
 
     def looked_at(self, record: Record, store: Store, at: int) -> list[Record]:
-        """What an event at the root looks at, for one that is sent for another reason."""
-        if self.matcher.is_leaf or self.pull or not self.exact or not self.matcher.accepts(record):
+        """What an event at the root looks at, for one that is sent for another reason.
+
+        Also in pull mode: the father, once it has the event, would take what is missing for absent, and a negation for
+        met.
+        """
+        if self.matcher.is_leaf or not self.exact or not self.matcher.accepts(record):
             return []
         looked: list[Record] = []
         self.matcher.leads_on(record, store, looked, at)

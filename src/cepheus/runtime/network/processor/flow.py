@@ -263,7 +263,7 @@ class Flow:
         tree = self.trees.by_name[message.tree]
         each = tree.evaluation.filters.get(message.part)
         if each is not None:
-            each.openings.append(Opening(message.first, message.last, message.values))
+            each.open(Opening(message.first, message.last, message.values))
         for to, awaken in tree.pulling.forward(tree.name, message):
             self.common.send(to, awaken)
         if not any(

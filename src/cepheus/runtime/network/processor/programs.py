@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import assert_never
 
 from cepheus.core.schema import EventType
 from cepheus.core.time import MIN_TIME
-from cepheus.plan.partial import input_types, span_around
+from cepheus.plan.partial import input_types
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule
 from cepheus.runtime.network.processor.common import Common
 from cepheus.runtime.network.processor.flow import Flow
+from cepheus.runtime.network.processor.masters import choose_masters, rarest_masters, smoothed, top_masters
 from cepheus.runtime.network.processor.rulebook import Rulebook, reach_of_all
 from cepheus.runtime.network.processor.sharing import RELAY, Origin, order_of, share_out
 from cepheus.runtime.network.processor.sinks import Sinks
@@ -30,116 +31,6 @@ from cepheus.runtime.network.protocol.messages import (
     Settled,
 )
 from cepheus.runtime.network.protocol.strategy import Masters
-
-_MARGIN = 1.2
-
-
-def choose_masters(
-    origins: Sequence[Origin], rates: Mapping[str, float], pushed: frozenset[tuple[str, str]] = frozenset()
-) -> list[Origin]:
-    """Decide for each origin what pushes and what waits; ``rates`` are events per second by partial rule.
-
-    A partial rule without a rate has not been observed and pushes. ``pushed`` are children and types whose events come
-    anyway, for another tree.
-    """
-    waiting: dict[str, set[str]] = {origin.name: set() for origin in origins}
-    master: dict[str, str] = {}
-    for kind in _by_rate(origins, rates):
-        concerned = [(origin, label) for origin in origins for label in origin.labels if _kind(origin, label) == kind]
-        if not all(_measured(origin, label, rates) for origin, label in concerned):
-            continue
-        gain = max(part_rate(origin, label, rates) or 0.0 for origin, label in concerned)
-        found = {origin.name: _master(origin, kind, waiting, master, rates) for origin, _ in concerned}
-        if any(name is None for name in found.values()) or any(origin.pulled for origin, _ in concerned):
-            continue
-        if any((child, kind) in pushed for origin, label in concerned for child in origin.labels[label]):
-            continue
-        cost = sum(_cost(origin, str(found[origin.name]), label, rates) for origin, label in concerned)
-        if gain > _MARGIN * cost:
-            for origin, label in concerned:
-                waiting[origin.name].add(label)
-                master[origin.name] = str(found[origin.name])
-    return [
-        replace(origin, master=master[origin.name], waiting=frozenset(waiting[origin.name]))
-        if origin.name in master
-        else origin
-        for origin in origins
-    ]
-
-
-def top_masters(origins: Sequence[Origin]) -> list[Origin]:
-    """Make the top of each pattern the master and let all others wait, whatever their rates."""
-    found = []
-    for origin in origins:
-        if len(origin.labels) > 1 and origin.possible and not origin.pulled:
-            master = origin.root if origin.root in origin.possible else origin.possible[0]
-            waiting = frozenset(label for label, children in origin.labels.items() if children and label != master)
-            found.append(replace(origin, master=master, waiting=waiting))
-        else:
-            found.append(origin)
-    return found
-
-
-def smoothed(before: float | None, rate: float) -> float:
-    """Let a rate that was just observed count for a third, so that a quiet period does not turn everything over.
-
-    >>> smoothed(None, 3.0), smoothed(3.0, 0.0)
-    (3.0, 2.0)
-    """
-    return rate if before is None else (2 * before + rate) / 3
-
-
-def part_rate(origin: Origin, label: str, rates: Mapping[str, float]) -> float | None:
-    """The rate of the partial rule at a root, if it has been observed."""
-    return rates.get(origin.parts[label].name)
-
-
-def _measured(origin: Origin, label: str, rates: Mapping[str, float]) -> bool:
-    """Whether it is known how many events waiting would save; a pattern of several events filters them itself."""
-    return not origin.parts[label].pattern.items and part_rate(origin, label, rates) is not None
-
-
-def _kind(origin: Origin, label: str) -> str:
-    return origin.parts[label].pattern.terminator.type
-
-
-def _by_rate(origins: Sequence[Origin], rates: Mapping[str, float]) -> list[str]:
-    """Return the types at the roots of partial rules that children have, the most frequent first."""
-    found: dict[str, float] = {}
-    for origin in origins:
-        for label, children in origin.labels.items():
-            if children:
-                kind = _kind(origin, label)
-                found[kind] = max(found.get(kind, 0.0), part_rate(origin, label, rates) or 0.0)
-    return sorted(found, key=lambda kind: (-found[kind], kind))
-
-
-def _master(
-    origin: Origin,
-    kind: str,
-    waiting: Mapping[str, set[str]],
-    master: Mapping[str, str],
-    rates: Mapping[str, float],
-) -> str | None:
-    """Find a root of the origin, of another type, that pushes: the one chosen before, or the rarest."""
-    if origin.name in master:
-        return master[origin.name] if _kind(origin, master[origin.name]) != kind else None
-    possible = [
-        (rate, label)
-        for label in origin.possible
-        if label not in waiting[origin.name]
-        and _kind(origin, label) != kind
-        and (rate := part_rate(origin, label, rates)) is not None
-    ]
-    return min(possible)[1] if possible else None
-
-
-def _cost(origin: Origin, master: str, label: str, rates: Mapping[str, float]) -> float:
-    """Return the messages per second that waking one partial rule takes: awakenings, and the events in open windows."""
-    wakes = part_rate(origin, master, rates) or 0.0
-    span = span_around(origin.rule, master, label)
-    share_open = 1.0 - math.exp(-wakes * (span.past + span.future) / 1_000_000)
-    return wakes * len(origin.labels[label]) + share_open * (part_rate(origin, label, rates) or 0.0)
 
 
 @dataclass(slots=True)
@@ -162,7 +53,7 @@ class Programs:
     adapts: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.adapts = self.common.pulls and self.common.options.masters is Masters.ADAPTIVE
+        self.adapts = self.common.pulls and self.common.options.masters is not Masters.TOP
 
     def wanted_rules(self) -> list[Ordered]:
         """The rules that this processor's tree must evaluate; with many trees only those that a sink needs."""
@@ -226,9 +117,19 @@ class Programs:
 
     def _choose(self, tree: Tree, origins: Sequence[Origin]) -> Sequence[Origin]:
         """Decide which partial rules wait to be asked."""
-        if self.common.options.masters is Masters.TOP:
-            return top_masters(origins)
-        pushed = frozenset(
+        match self.common.options.masters:
+            case Masters.TOP:
+                return top_masters(origins)
+            case Masters.LOWEST_RATE:
+                return rarest_masters(origins, tree.rates(self.rates))
+            case Masters.ADAPTIVE:
+                return choose_masters(origins, tree.rates(self.rates), self._pushed_elsewhere(tree))
+            case masters:
+                assert_never(masters)
+
+    def _pushed_elsewhere(self, tree: Tree) -> frozenset[tuple[str, str]]:
+        """The children and types whose events come in push mode for another tree."""
+        return frozenset(
             (child, assigned.part.pattern.terminator.type)
             for other in self.trees.by_name.values()
             if other is not tree
@@ -236,7 +137,6 @@ class Programs:
             for assigned in known.program.parts
             if not assigned.pull
         )
-        return choose_masters(origins, tree.rates(self.rates), pushed)
 
     def on_rates(self, message: Rates, sender: str) -> None:
         """Learn how often partial rules of a child matched."""

@@ -122,12 +122,14 @@ class Sinks:
         """Bring composite events to sinks here, to children that want them, and on to the father."""
         if tree.father is not None and came_from != tree.father:
             self.common.send(tree.father, Deliver(tree.name, events))
+            if self.common.from_root:
+                return
         if not self.common.many_trees or tree.father is None:
             self._tell(events)
         if self.common.many_trees:
             return
         for name, child in tree.children.items():
-            if name != came_from and child.interests:
+            if child.interests and (name != came_from or self.common.from_root):
                 wanted = child.wanted(events)
                 if wanted:
                     self.common.send(name, Deliver(tree.name, wanted))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.language.tesla import format_pattern
 from cepheus.plan.partial import HERE, Producers
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Rule
@@ -66,6 +67,15 @@ class Basis:
 
     children: dict[str, int]
     sources: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """A partial rule as people read it: its name, its pattern as text, and whether it waits to be asked."""
+
+    name: str
+    pattern: str
+    waits: bool
 
 
 @dataclass(slots=True)
@@ -128,6 +138,13 @@ class Tree:
             for kind in sorted(child.types or ()):
                 found.setdefault(kind, set()).add(name)
         return {kind: frozenset(names) for kind, names in found.items()}
+
+    def written_parts(self) -> list[WrittenPart]:
+        """The partial rules that this processor evaluates for its father, as text."""
+        return [
+            WrittenPart(name, " ".join(format_pattern(each.part.pattern).split()), each.pull)
+            for name, each in self.evaluation.filters.items()
+        ]
 
     def types(self, local: frozenset[str]) -> frozenset[str]:
         """All types produced at or below this processor."""

@@ -60,12 +60,25 @@ class Order(Enum):
 class Masters(Enum):
     """How push-pull strategies choose what pushes.
 
-    ``adaptive`` observes rates and lets partial rules wait where that saves traffic; ``top`` makes the top of each
-    pattern the master from the start.
+    ``adaptive`` observes rates and lets partial rules wait where that saves traffic. ``lowest-rate`` does as the paper:
+    the partial rule of the lowest rate is master, and all others of the rule wait, those of several events too, whether
+    that saves traffic or not. ``top`` makes the top of each pattern the master from the start.
     """
 
     ADAPTIVE = "adaptive"
+    LOWEST_RATE = "lowest-rate"
     TOP = "top"
+
+
+class Delivery(Enum):
+    """From where composite events go down to sinks, if one tree is for all.
+
+    ``on-the-way`` lets each processor that a composite event passes on its way up hand it to the sinks below it;
+    ``from-root`` does as the paper: it goes up to the root first.
+    """
+
+    ON_THE_WAY = "on-the-way"
+    FROM_ROOT = "from-root"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +96,7 @@ class Options:
     masters: Masters = Masters.ADAPTIVE
     adapt_every: int = 30_000_000
     retain: int = 0
+    delivery: Delivery = Delivery.ON_THE_WAY
 
 
 def check_supported(rules: RuleSet) -> None:

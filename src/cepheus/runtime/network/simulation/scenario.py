@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import assert_never
 
 from cepheus.core.errors import OptionError, Place
 from cepheus.core.extras import require
@@ -27,6 +29,17 @@ Links = dict[Link, int]
 """The delay of each link in microseconds."""
 
 KINDS = ("waxman", "barabasi-albert")
+
+
+class Rates(Enum):
+    """How rates are drawn between the slowest and the fastest.
+
+    ``logarithmic``: every order of magnitude is as likely as any other; ``exponential``: from an exponential
+    distribution of rates with a mean of one event a second, cut off at both ends. The papers' words allow both.
+    """
+
+    LOGARITHMIC = "logarithmic"
+    EXPONENTIAL = "exponential"
 
 
 def random_topology(kind: str, processors: int, neighbours: float, delay: int, random: Random) -> Links:
@@ -149,6 +162,7 @@ class Scenario:
     types: int = 120
     slowest: float = 0.001
     fastest: float = 10.0
+    rates: Rates = Rates.LOGARITHMIC
     rules: int = 100
     length: int = 3
     window: int = MINUTE
@@ -235,9 +249,17 @@ def _network(scenario: Scenario, seed: int) -> int:
 
 
 def _rate(scenario: Scenario, random: Random) -> float:
-    """Draw a rate so that every order of magnitude is as likely as any other."""
-    low, high = math.log(scenario.slowest), math.log(scenario.fastest)
-    return math.exp(random.uniform(low, high))
+    """Draw a rate, in events per second."""
+    match scenario.rates:
+        case Rates.LOGARITHMIC:
+            low, high = math.log(scenario.slowest), math.log(scenario.fastest)
+            return math.exp(random.uniform(low, high))
+        case Rates.EXPONENTIAL:
+            # what lies between both ends, by the inverse of the distribution: one number is drawn, as above
+            least, most = -math.expm1(-scenario.slowest), -math.expm1(-scenario.fastest)
+            return -math.log1p(-random.uniform(least, most))
+        case _:
+            assert_never(scenario.rates)
 
 
 def _class_of(scenario: Scenario, number: int, types: list[str]) -> list[str]:

@@ -27,12 +27,21 @@ from cepheus.core.toml_file import (
 from cepheus.core.values import Scalar
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
-from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, Order, Strategy, check_supported
+from cepheus.runtime.network.protocol.strategy import (
+    Delivery,
+    Filter,
+    Masters,
+    Options,
+    Order,
+    Strategy,
+    check_supported,
+)
 from cepheus.runtime.network.simulation.faults import Faults
 from cepheus.runtime.network.simulation.scenario import (
     Draw,
     Links,
     Plan,
+    Rates,
     Scenario,
     SourcePlan,
     check_connected,
@@ -55,6 +64,7 @@ _OPTIONS = {
     "filter": member_of(Filter),
     "order": member_of(Order),
     "masters": member_of(Masters),
+    "delivery": member_of(Delivery),
     "adapt_every": duration(positive=True),
 }
 _TIMES = {"duration": duration(positive=True), "warm_up": duration(), "heartbeat": duration(positive=True)}
@@ -79,6 +89,7 @@ _WORKLOAD: Table[Values] = Table(
         **dict.fromkeys(("types", "rules", "length", "values"), integer(1)),
         **dict.fromkeys(("classes", "near"), integer(0)),
         **dict.fromkeys(("slowest", "fastest", "subscriptions"), number()),
+        "rates": member_of(Rates),
         "each_share": share(whole=True),
         "apart": boolean,
         "window": duration(),

@@ -22,7 +22,7 @@ from cepheus.core.toml_file import (
     text,
     texts,
 )
-from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, Strategy
+from cepheus.runtime.network.protocol.strategy import Delivery, Filter, Masters, Options, Strategy
 
 
 class AddressError(ValueError):
@@ -149,6 +149,7 @@ class NodeConfig:
     strategy: Strategy = Strategy.ST
     filter: Filter = Filter.EXACT
     masters: Masters = Masters.ADAPTIVE
+    delivery: Delivery = Delivery.ON_THE_WAY
     adapt_every: int = 30 * SECOND
     metrics: Address | None = None
     session_timeout: int = 60 * SECOND
@@ -169,6 +170,7 @@ class NodeConfig:
             self.strategy,
             self.filter,
             masters=self.masters,
+            delivery=self.delivery,
             adapt_every=self.adapt_every,
             retain=_RETAIN * self.gone_after + _NOTICED if self.gone_after else 0,
         )
@@ -198,6 +200,7 @@ def _node_table(folder: Path) -> Table[NodeConfig]:
             "strategy": member_of(Strategy),
             "filter": member_of(Filter),
             "masters": member_of(Masters),
+            "delivery": member_of(Delivery),
             "adapt_every": duration(),
             "metrics": _address,
             "session_timeout": duration(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cepheus.core.errors import OptionError
@@ -55,8 +56,7 @@ def _tree(tree: Tree) -> dict[str, Any]:
         "children": sorted(tree.children),
         "version": tree.version,
         "rules": [str(ordered.rule.name) for ordered in evaluation.rules],
-        "partial_rules": [each.part.name for each in evaluation.filters.values()],
-        "waiting": [each.part.name for each in evaluation.filters.values() if each.pull],
+        "partial_rules": [asdict(part) for part in tree.written_parts()],
         "remembered": sum(len(column.records) for column in evaluation.store.columns.values()),
         "through": evaluation.done,
     }

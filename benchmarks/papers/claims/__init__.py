@@ -1,0 +1,1 @@
+"""The measured sentences of the papers as data, and whether our figures bear them out."""

@@ -1,0 +1,1 @@
+"""Signals: how many events pass through a graph of them."""

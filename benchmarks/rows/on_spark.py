@@ -1,0 +1,148 @@
+"""Row patterns on Spark beside the bare cost of moving the same rows, and beside SQL with window functions.
+
+``python -m benchmarks.rows.on_spark [rows]`` prints it. What is asked: at most 1.5 times an identity ``mapInArrow``
+behind the same shuffle and sort, and at least five times as fast as the SQL. Both find as many matches, or it says so.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+
+from benchmarks.measuring.timing import Timing, best, timed_family
+from benchmarks.rows.speed import GAP, table
+from cepheus.runtime.spark.row_patterns import match_recognize
+from cepheus.runtime.spark.session import spark_session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+CORES = 2
+_FILES = 4
+
+VALLEYS = """MATCH_RECOGNIZE (PARTITION BY key ORDER BY time
+    MEASURES STRT.price AS start, LAST(DOWN.price) AS bottom, LAST(UP.price) AS top
+    AFTER MATCH SKIP TO LAST UP
+    PATTERN (STRT DOWN+ UP+)
+    DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price))"""
+
+VALLEYS_SQL = """
+WITH moves AS (
+  SELECT key, time, price, lag(price) OVER w AS before, sign(price - lag(price) OVER w) AS move
+  FROM rows WINDOW w AS (PARTITION BY key ORDER BY time)),
+turns AS (
+  SELECT *, CASE WHEN move <=> lag(move) OVER (PARTITION BY key ORDER BY time) THEN 0 ELSE 1 END AS turn FROM moves),
+runs AS (
+  SELECT *, sum(turn) OVER (PARTITION BY key ORDER BY time ROWS UNBOUNDED PRECEDING) AS run FROM turns),
+shapes AS (
+  SELECT key, run, min(move) AS move, max(before) AS start, min(price) AS bottom, max(price) AS top
+  FROM runs GROUP BY key, run),
+pairs AS (
+  SELECT key, move, start, bottom, lead(move) OVER w AS next_move, lead(top) OVER w AS next_top
+  FROM shapes WINDOW w AS (PARTITION BY key ORDER BY run))
+SELECT key, start, bottom, next_top AS top FROM pairs WHERE move = -1 AND next_move = 1"""
+
+SESSIONS = f"""MATCH_RECOGNIZE (PARTITION BY key ORDER BY time
+    MEASURES FIRST(time) AS start, LAST(time) AS finish, count(*) AS events
+    PATTERN (A B*)
+    DEFINE B AS time - PREV(time) < INTERVAL '{GAP}' MICROSECOND)"""
+
+SESSIONS_SQL = f"""
+WITH marked AS (
+  SELECT key, time, CASE WHEN unix_micros(time) - unix_micros(lag(time) OVER w) < {GAP} THEN 0 ELSE 1 END AS new
+  FROM rows WINDOW w AS (PARTITION BY key ORDER BY time)),
+numbered AS (
+  SELECT key, time, sum(new) OVER (PARTITION BY key ORDER BY time ROWS UNBOUNDED PRECEDING) AS session FROM marked)
+SELECT key, min(time) AS start, max(time) AS finish, count(*) AS events FROM numbered GROUP BY key, session"""
+
+QUESTIONS = {"valleys": (VALLEYS, VALLEYS_SQL), "sessions": (SESSIONS, SESSIONS_SQL)}
+
+
+@dataclass(frozen=True, slots=True)
+class RowPace:
+    """A pattern on Spark: the best times of the engine, of moving the rows alone, and of the SQL; matches of both."""
+
+    name: str
+    rows: int
+    matches: tuple[int, int]
+    engine: Timing
+    identity: Timing
+    sql: Timing
+
+    @property
+    def of_identity(self) -> float:
+        """How many times as long as moving the rows the engine takes."""
+        return self.engine.wall / self.identity.wall
+
+    @property
+    def of_sql(self) -> float:
+        """How many times as fast as the SQL the engine is."""
+        return self.sql.wall / self.engine.wall
+
+
+def paces(rows: int, repeat: int = 2) -> list[RowPace]:
+    """Measure all questions over as many rows, after a run that warms up."""
+    spark = spark_session(f"local[{CORES}]", options={"spark.driver.memory": "6g"}, silent=True)
+    spark.conf.set("spark.sql.shuffle.partitions", str(CORES))
+    with tempfile.TemporaryDirectory() as folder:
+        _write(table(rows), Path(folder))
+        frame = spark.read.parquet(folder)
+        frame.createOrReplaceTempView("rows")
+        found = []
+        for name, (query, text) in QUESTIONS.items():
+            ours, theirs = match_recognize(query, frame), spark.sql(text)
+            columns = ["key", "time", "price"] if "price" in query else ["key", "time"]
+            moved = _identity(frame.select(*columns))
+            matches = (ours.count(), theirs.count())
+            engine, identity, sql = ([] for _ in range(3))
+            for _ in range(repeat):
+                identity.append(_timed(moved))
+                engine.append(_timed(ours))
+                sql.append(_timed(theirs))
+            found.append(RowPace(name, rows, matches, best(engine), best(identity), best(sql)))
+    spark.stop()
+    return found
+
+
+def _write(data: pa.Table, folder: Path) -> None:
+    size = -(-data.num_rows // _FILES)
+    for number in range(_FILES):
+        part = data.slice(number * size, size)
+        columns = {name: part.column(name) for name in part.column_names}
+        columns["key"] = part.column("key").cast("string")
+        pq.write_table(type(part).from_pydict(columns), folder / f"part{number}.parquet")
+
+
+def _identity(frame: DataFrame) -> DataFrame:
+    """The same rows behind the same shuffle and sort, through Python and back."""
+
+    def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
+    return frame.repartition("key").sortWithinPartitions("key", "time").mapInArrow(same, frame.schema)
+
+
+def _timed(frame: DataFrame) -> Timing:
+    return timed_family(lambda: frame.write.format("noop").mode("overwrite").save())[0]
+
+
+def main(rows: int) -> None:
+    """Print what was measured."""
+    print(f"{'pattern':10} {'rows':>12} {'matches':>11} {'engine':>8} {'identity':>9} {'SQL':>8}  of identity  of SQL")
+    for pace in paces(rows):
+        agree = "" if pace.matches[0] == pace.matches[1] else f"  the SQL finds {pace.matches[1]:,}"
+        print(
+            f"{pace.name:10} {pace.rows:12,} {pace.matches[0]:11,} {pace.engine.wall:7.1f}s {pace.identity.wall:8.1f}s "
+            f"{pace.sql.wall:7.1f}s {pace.of_identity:10.2f}x {pace.of_sql:6.2f}x{agree}"
+        )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000_000)

@@ -1,0 +1,54 @@
+"""Functions that are called with events of a class: ``@on(Fire, Fire.temp > 50)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from cepheus.core.event import Event as EventRecord
+from cepheus.language.python.draft import constraints_of
+from cepheus.language.python.events import Event, event_type
+from cepheus.language.python.places import site
+from cepheus.rules.expressions import EventPattern
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True)
+class Handler(Generic[E]):
+    """A function, and which events it is called with."""
+
+    kind: type[E]
+    pattern: EventPattern
+    function: Callable[[E], object]
+
+    def __call__(self, event: E) -> object:
+        """Call the function."""
+        return self.function(event)
+
+    def told(self, event: EventRecord) -> object:
+        """Call the function with an event of a session."""
+        return self.function(self.kind.__from_cepheus_event__(event))
+
+
+def on(kind: type[E], *where: bool) -> Callable[[Callable[[E], object]], Handler[E]]:
+    """Make a handler of a function, to be given to ``Program.start(handlers=[..])``.
+
+    >>> class Fire(Event):
+    ...     temp: float
+    >>> @on(Fire, Fire.temp > 50)
+    ... def alarm(fire: Fire) -> None:
+    ...     print("alarm", fire.temp)
+    >>> alarm(Fire(temp=51.5))
+    alarm 51.5
+    """
+    pattern = content_pattern(kind, *where)
+    return lambda function: Handler(kind, pattern, function)
+
+
+def content_pattern(kind: type[Event], *where: object) -> EventPattern:
+    """Events of a class that satisfy conditions on their own attributes."""
+    place = site()
+    name = event_type(kind).name
+    return EventPattern(name, constraints_of(name, where, place), None, place.argument(0))

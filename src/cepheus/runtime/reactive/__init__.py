@@ -1,0 +1,1 @@
+"""Reactive values: signals made from events and from one another, and events made from signals."""

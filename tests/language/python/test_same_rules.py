@@ -1,0 +1,70 @@
+"""Generated rules of TESLA go to Python text and back and stay what they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from cepheus.core.errors import UnsupportedError
+from cepheus.language import etalis
+from cepheus.language.tesla import parse
+from cepheus.rules.aggregates import aggregate_names
+from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.model import RuleSet
+from cepheus.typed import TypedRules, from_tesla, to_python, to_tesla
+from strategies.rules import valid_rule_sets
+
+
+def from_python(text: str) -> TypedRules:
+    names: dict[str, Any] = {"__name__": "rules"}
+    exec(compile(text, "<rules>", "exec"), names)
+    rules: TypedRules = names["RULES"]
+    return rules
+
+
+@settings(max_examples=150)
+@given(valid_rule_sets())
+def test_generated_rules_written_in_python_are_the_same(rules: RuleSet) -> None:
+    assert from_python(to_python(rules)).model == rules
+    assert parse(to_tesla(from_tesla(rules))) == rules
+
+
+NAMES = """
+event `auth.log`(`class`: string, `time zone`: string?, at: timestamp from id, `last`: double)
+error `auth.log`.`last` ~ N(0, 1)
+rule `my rule` define `Brute force`(`if`: string, n: int)
+from   `auth.log`(`class` = 'x' and `last` > -3 and not (at < timestamp '2026-01-31T10:00:00Z')) as `first one` and
+       2 last `auth.log`(`class` in ('a', 'b') or `time zone` is null) as B within 5 min from `first one` and
+       $n = Count(`auth.log`() within 90 s from B) >= 3 and
+       B.at - `first one`.at < 5 min
+where  `if` = B.`class` and n = $n
+consuming B
+min probability 0.25
+network `my rule` { node Jam {HIGH: 0.25, LOW: 0.75} }
+"""
+
+
+def test_names_that_python_does_not_have() -> None:
+    model = parse(NAMES.replace("network `my rule` { node Jam {HIGH: 0.25, LOW: 0.75} }", ""))
+    assert from_python(to_python(model)).model == model
+
+
+def test_networks_and_ties() -> None:
+    text = "ties ordered define A() from B() network A { node Jam {HIGH: 0.25, LOW: 0.75} }"
+    assert from_python(to_python(text)).model == parse(text)
+
+
+def test_every_function_and_aggregate_has_its_name() -> None:
+    from cepheus.language.python.aggregates import Aggregates, python_aggregate
+    from cepheus.language.python.functions import Functions, python_function
+
+    known = {python_function(name) for name, function in FUNCTIONS.items() if not function.local}
+    assert known == set(Functions.__annotations__)
+    assert {python_aggregate(name) for name in aggregate_names()} == set(Aggregates.__annotations__)
+
+
+def test_rules_over_intervals_stay_what_they_are() -> None:
+    with pytest.raises(UnsupportedError):
+        to_python(etalis.parse("pair(X) <- a(X) SEQ b(X)."))

@@ -1,0 +1,143 @@
+"""Possible worlds, simulated: draw every error, run the certain engine on what is then true, and count.
+
+All worlds go through one engine, one after the other, further apart in time than any rule can look. This is what the
+calculus must agree with; it knows nothing of probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import Calculus
+from cepheus.core.distribution import Biased
+from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
+from cepheus.core.schema import EventType, Schema
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.reference.engine import ReferenceEngine
+from cepheus.language.tesla import parse
+from cepheus.rules.check import Checked, check
+from cepheus.uncertainty.laws import law_of
+from cepheus.uncertainty.verdict import Verdict
+
+APART = 1_000_000
+Made = tuple[str, tuple[int, ...]]
+"""A composite event by its type and the numbers of the events it is made of."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rules, and a stream of events whose ids are their places."""
+
+    text: str
+    checked: Checked
+    events: tuple[Event, ...]
+
+    @classmethod
+    def of(cls, text: str, events: Sequence[Event]) -> Case:
+        """Read rules; the events get their places as ids."""
+        numbered = (replace(event, id=place) for place, event in enumerate(events))
+        return cls(text, check(parse(text)), tuple(numbered))
+
+    @property
+    def schema(self) -> Schema:
+        """The types of all events."""
+        return Schema([*self.checked.inputs.values(), *self.checked.composites.values()])
+
+
+def shares(case: Case, worlds: int, seed: int) -> dict[Made, float]:
+    """In what share of so many worlds each composite event comes about."""
+    generator = np.random.default_rng(seed)
+    declared = {
+        (kind.name, attribute.name): attribute for kind in case.schema.values() for attribute in kind.attributes
+    }
+    drawn: list[dict[str, list[float]]] = []
+    biases: dict[tuple[object, ...], np.ndarray] = {}
+    for event in case.events:
+        values: dict[str, list[float]] = {}
+        for name, value in event.attributes.items():
+            attribute = declared.get((event.type, name))
+            error = event.errors.get(name) or (None if attribute is None else attribute.error)
+            if error is None or not isinstance(value, int | float):
+                continue
+            own = error.own if isinstance(error, Biased) else error
+            true = law_of(own, float(value)).draw(generator, worlds)
+            if isinstance(error, Biased):
+                key = (event.type, name, *(event.attributes[each] for each in error.per))
+                if key not in biases:
+                    biases[key] = law_of(error.bias, 0.0).draw(generator, worlds)
+                true = true + biases[key]
+            values[name] = true.tolist()
+        drawn.append(values)
+    there = generator.random((worlds, len(case.events))) < [event.probability for event in case.events]
+    count = len(case.events)
+    stream = [
+        Event(
+            event.type,
+            world * APART + event.time,
+            {name: drawn[place][name][world] if name in drawn[place] else v for name, v in event.attributes.items()},
+            id=world * count + place,
+        )
+        for world in range(worlds)
+        for place, event in enumerate(case.events)
+        if there[world, place]
+    ]
+    certain = replace(case.checked, inputs=Schema([_certain(kind) for kind in case.checked.inputs.values()]))
+    schema = Schema([*certain.inputs.values(), *(_certain(kind) for kind in certain.composites.values())])
+    engine = create(RunOptions(engine="columns"), case.checked.rules.rules, schema)
+    found: Counter[Made] = Counter()
+    for begin in range(0, len(stream), 50_000):
+        for made in engine.feed(EventBatch.from_events(stream[begin : begin + 50_000])).to_events():
+            found[made.type, tuple(int(part) % count for part in made.made_of)] += 1
+    return {made: times / worlds for made, times in found.items()}
+
+
+def _certain(kind: EventType) -> EventType:
+    return replace(kind, attributes=tuple(replace(attribute, error=None) for attribute in kind.attributes))
+
+
+def weighed(case: Case, calculus: Calculus = Calculus()) -> dict[Made, tuple[float, float]]:  # noqa: B008
+    """What the calculus says of each composite event: its probability and the standard error of that."""
+    found: dict[Made, tuple[float, float]] = {}
+
+    def observe(event: Event, verdict: Verdict) -> None:
+        estimate = verdict.estimate
+        parts = tuple(int(part) for part in event.made_of)
+        found[event.type, parts] = (event.probability, estimate.standard_error)
+
+    engine = ReferenceEngine(calculus=calculus, observe=observe)
+    engine.deploy(case.checked.rules.rules, case.schema)
+    for event in case.events:
+        engine.feed_event(event)
+    return found
+
+
+def differences(case: Case, worlds: int, seed: int, calculus: Calculus = Calculus()) -> list[str]:  # noqa: B008
+    """Where calculus and simulation are more than four standard errors apart; worlds enough to be sure of it."""
+    told, found = weighed(case, calculus), shares(case, worlds, seed)
+    suspects = _apart(told, found, worlds)
+    for turn in range(1, 3):  # of many comparisons a few go astray by chance; they do not do so again
+        if not suspects:
+            return []
+        worlds *= 4
+        again = _apart(told, shares(case, worlds, seed + 1000 * turn), worlds)
+        suspects = {made: text for made, text in again.items() if made in suspects}
+    return list(suspects.values())
+
+
+def _apart(told: dict[Made, tuple[float, float]], found: dict[Made, float], worlds: int) -> dict[Made, str]:
+    suspects = {}
+    for made in told.keys() | found.keys():
+        probability, error = told.get(made, (0.0, 0.0))
+        share = found.get(made, 0.0)
+        middle = min(max(probability, 1.0 / worlds), 1.0 - 1.0 / worlds)
+        slack = 4.0 * math.sqrt(middle * (1.0 - middle) / worlds + error**2) + 1.0 / worlds
+        if abs(share - probability) > slack:
+            suspects[made] = f"{made}: {probability:.5f} ± {error:.5f}, but {share:.5f} of {worlds} worlds"
+    return suspects
