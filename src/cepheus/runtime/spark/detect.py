@@ -31,10 +31,13 @@ from cepheus.runtime.spark.row_streams import (
     with_everything,
 )
 from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
-from cepheus.runtime.spark.streaming import stream, watermarked
+from cepheus.runtime.spark.stream_sinks import BatchFunction, sink_of, trigger_of
+from cepheus.runtime.spark.streaming import Flow, stream, watermarked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
+
+    from cepheus.runtime.spark.micro_batches import DetectionQuery
 
 _ANY_WAY = "auto"
 
@@ -60,6 +63,7 @@ class Detection:
     planned: Planned
     counts: Observation | None = None
     metrics: str | None = None
+    flow: Flow | None = None
 
     @property
     def checked(self) -> Checked:
@@ -104,6 +108,53 @@ class Detection:
             columns.append(f.col(quoted(names[key])).alias(attribute.name))
         frame = self.dataframe if rows is None else rows
         return frame.where(f.col("type") == composite).select(*columns)
+
+    def write_stream(
+        self,
+        to: str | BatchFunction,
+        path: str | PathLike[str] | None = None,
+        *,
+        checkpoint: str | PathLike[str],
+        composite: str | None = None,
+        trigger: str | None = None,
+        options: Mapping[str, str] | None = None,
+        name: str | None = None,
+        restart: Literal["fresh state"] | None = None,
+    ) -> DetectionQuery:
+        """Write a stream to a sink, micro-batch by micro-batch: the fast way, where no further operators are needed.
+
+        ``to`` is a format that Spark writes, or a function that takes the rows of a micro-batch and its number. All
+        composite events are written, as ``dataframe`` has them, or those of one type, as ``of`` gives them. State and
+        progress are in the ``checkpoint``. ``trigger`` is an interval such as ``5 seconds``, or ``available now`` to
+        take what is there and end; ``name`` is what Spark's page calls the query. With ``restart="fresh state"`` rules
+        begin anew on a checkpoint of others: what was read stays read, what was remembered goes.
+        """
+        from cepheus.runtime.spark.streaming_answer import LATE
+        from cepheus.runtime.spark.write_stream import start_stream
+
+        if self.flow is None:
+            raise OptionError.of(
+                "stream", "these events are no stream", hint="write the DataFrame: detection.dataframe.write"
+            )
+        sink = sink_of(to, None if path is None else str(path), options or {})
+        if composite is not None:
+            self.of(composite)  # or say why not
+
+        def chosen(rows: DataFrame) -> DataFrame:
+            late = [LATE] if self.flow is not None and self.flow.late else []
+            shown = rows.select(*self.layout.shown(), *late) if self.layout.uncertain else rows
+            return shown if composite is None else self.of(composite, shown)
+
+        return start_stream(
+            self.planned,
+            self.flow,
+            sink,
+            chosen,
+            checkpoint=str(checkpoint),
+            trigger=trigger_of(trigger),
+            name=name,
+            restart=restart,
+        )
 
     def explain(self, *, measure: bool = False) -> str:
         """Describe how the rules are split and why not better, where events go, what Spark leaves out by itself.
@@ -189,7 +240,7 @@ def find(
     metrics = take_name(sources[0].frame.sparkSession, name)
     flowing = watermarked(sources, options.naming, options.run.lateness, metrics)
     planned = plan(rules, sources, flowing, options, ways - {WayName.SLICES})
-    return Detection(stream(planned, metrics, late=late), planned, metrics=metrics)
+    return Detection(stream(planned, metrics, late=late), planned, metrics=metrics, flow=Flow(sources, late))
 
 
 def _ways(split: WayName | str) -> set[WayName]:

@@ -87,8 +87,13 @@ class ShardMachine:
         self._query = query
         self._new_name = new_name
 
-    def handle(self, store: ShardStore, events: pa.Table | None, watermark: int) -> Outcome:
-        """Take the events of a micro-batch, none if only time has passed, and its watermark in microseconds."""
+    def handle(
+        self, store: ShardStore, events: pa.Table | None, watermark: int, late_before: int | None = None
+    ) -> Outcome:
+        """Take the events of a micro-batch, none if only time has passed, and its watermark in microseconds.
+
+        Events before ``late_before`` are late, by default those before the watermark.
+        """
         head = self._head(store)
         slept = head.wake
         name = (self._query, head.shard, head.rules)
@@ -97,7 +102,7 @@ class ShardMachine:
         until = max(head.floor, watermark)
         late = None
         if events is not None and events.num_rows:
-            events, late = self._apart(events, until)
+            events, late = self._apart(events, until if late_before is None else late_before)
             head = replace(head, late=head.late + (0 if late is None else late.num_rows))
             if events.num_rows:
                 head = self._add(store, live, head, self._work.in_order(events))
