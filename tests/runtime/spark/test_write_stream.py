@@ -10,9 +10,9 @@ import pytest
 from fire_files import RULES, SCHEMA, arrivals, expected, make_events, write_file
 from pyspark.sql import functions as f
 
-import cepheus.runtime.spark.shard_files
 import cepheus.spark
 from cepheus.core.errors import OptionError, SnapshotError
+from cepheus.runtime.spark.shard_files import StateFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,7 +84,7 @@ def test_rows_of_one_type_go_to_a_function_and_to_other_formats(spark: SparkSess
     assert sorted(name for _, _, name in taken) == wanted
     assert sum(each.composites.get("Fire", 0) for each in query.progress.recent) == len(wanted)
 
-    ignoring = found.write_stream(lambda rows, batch: None, checkpoint=tmp_path / "c2", trigger="available now")
+    ignoring = found.write_stream(lambda *_: None, checkpoint=tmp_path / "c2", trigger="available now")
     ignoring.await_termination()
     assert sum(each.composites.get("Fire", 0) for each in ignoring.progress.recent) == len(wanted)
     found.write_stream("noop", checkpoint=tmp_path / "c3", trigger="available now").await_termination()
@@ -102,8 +102,7 @@ def test_what_cannot_be_written_is_refused_at_once(spark: SparkSession, tmp_path
     with pytest.raises(OptionError, match="no rule defines 'Fier'"):
         found.write_stream("noop", checkpoint=tmp_path / "checkpoint", composite="Fier")
     with pytest.raises(OptionError, match="cannot open the checkpoint 'nowhere://x/cepheus"):
-        raise_of = cepheus.runtime.spark.shard_files.StateFolder("nowhere://x").below("cepheus")
-        raise_of.open()
+        StateFolder("nowhere://x").below("cepheus").open()
     finite = cepheus.spark.detect(RULES, spark.read.schema(SCHEMA).parquet(str(tmp_path / "in")))
     with pytest.raises(OptionError, match="these events are no stream"):
         finite.write_stream("noop", checkpoint=tmp_path / "checkpoint")

@@ -20,6 +20,7 @@ from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch, counts_in
 from cepheus.runtime.spark.explain import explain, skew
+from cepheus.runtime.spark.file_plan import FilePlan, Reading, plan_reading, run_files
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
 from cepheus.runtime.spark.planning import Planned, SparkOptions, on_spark, plan
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cepheus.runtime.spark.micro_batches import DetectionQuery
 
 _ANY_WAY = "auto"
+_READERS = ("auto", "spark", "files")
 
 
 class Compiled(Protocol):
@@ -64,6 +66,7 @@ class Detection:
     counts: Observation | None = None
     metrics: str | None = None
     flow: Flow | None = None
+    reading: Reading | None = None
 
     @property
     def checked(self) -> Checked:
@@ -162,6 +165,10 @@ class Detection:
         With ``measure`` Spark also looks at the data, and keys with too many events are named.
         """
         told = explain(self.planned)
+        if isinstance(self.reading, FilePlan):
+            told = explain(replace(self.planned, split=self.reading.split, options=self.reading.options(self.planned)))
+        if self.reading is not None and self.reading.told:
+            told += f"read: {self.reading.words}\n"
         return told + "".join(f"skewed: {line}\n" for line in skew(self.planned)) if measure else told
 
 
@@ -171,6 +178,7 @@ def detect(
     *,
     shards: int | None = None,
     split: WayName | Literal["auto", "keys", "bands", "slices", "whole"] = "auto",
+    read: Literal["auto", "spark", "files"] = "auto",
     late: bool = False,
     name: str | None = None,
     **options: Unpack[RunKeywords],
@@ -192,6 +200,8 @@ def detect(
     may have an error are such structs.
 
     ``shards`` is how many parts the work is cut into, by default one per core; ``split`` allows only one way to cut.
+    Where a finite input is a plain scan of Parquet files that are about in order of time, tasks read the files
+    themselves; with ``read="spark"`` Spark does, and ``read="files"`` is refused if tasks cannot.
     An event without a time, or without an attribute that its declaration demands, is bad.
 
     A stream needs a ``lateness`` unless the DataFrame has a watermark; with ``late`` the events that come later still
@@ -202,18 +212,18 @@ def detect(
     run = on_spark(RunOptions.of(**options))
     if shards is not None:
         require_whole(shards, "number of shards", INT_MAX)
-    read = with_provenance(with_ties(_rule_set(rules, run.unit), run.ties), run.provenance)
-    everywhere = everything(events, run.columns.type) if reads_everything(read) else None
-    read = with_everything(read)
-    naming = Naming.of(run, start_column(events, read, run.columns.start))
+    given = with_provenance(with_ties(_rule_set(rules, run.unit), run.ties), run.provenance)
+    everywhere = everything(events, run.columns.type) if reads_everything(given) else None
+    given = with_everything(given)
+    naming = Naming.of(run, start_column(events, given, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
-    found = sources_of(events, read, naming)
+    found = sources_of(events, given, naming)
     if everywhere is not None:
         others = tuple(source for source in found if set(source.types) - {EVERYTHING})
         found = (*others, Source(everywhere, (EVERYTHING,), False))
     sources = checked_times(found, naming, check)
     how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), shown)
-    return find(read, sources, how, split=split, late=late, name=name)
+    return find(given, sources, how, split=split, read=read, late=late, name=name)
 
 
 def find(
@@ -222,15 +232,23 @@ def find(
     options: SparkOptions,
     *,
     split: WayName | str = "auto",
+    read: str = "auto",
     late: bool = False,
     name: str | None = None,
 ) -> Detection:
     """Find the composite events that rules define in sources whose times have been looked at."""
     ways = _ways(split)
+    if read not in _READERS:
+        hint = did_you_mean(read, _READERS) or f"choose one of {', '.join(_READERS)}"
+        raise OptionError.of("option", f"'{read}' is not a choice for read", hint=hint)
     if not is_stream(sources):
         planned = plan(rules, sources, sources, options, ways)
-        found, counts = batch(planned)
-        return Detection(found, planned, counts)
+        reading = plan_reading(planned, sources, frozenset(ways), read)
+        if isinstance(reading, FilePlan):
+            found, counts = run_files(reading, sources[0].frame)
+        else:
+            found, counts = batch(planned)
+        return Detection(found, planned, counts, reading=reading)
     if options.run.sort:
         raise OptionError.of("sort", "a stream has no end to sort it at", hint="leave sort out, and give a lateness")
     if options.run.until is not None:

@@ -1,7 +1,7 @@
 """Streams written to sinks, micro-batch by micro-batch, with the state of shards in files of our own.
 
-Spark reads the sources, keeps track of what it has read, and hands over every micro-batch (``foreachBatch``). Tasks pack
-its rows by shard, then run the shards: the same engines as everywhere, kept at work in Python workers from one
+Spark reads the sources, keeps track of what it has read, and hands over every micro-batch (``foreachBatch``). Tasks
+pack its rows by shard, then run the shards: the same engines as everywhere, kept at work in Python workers from one
 micro-batch to the next. A task writes its shard's state before the rows it found are written by the sink, so that a
 micro-batch which is run again begins from the same state and finds the same rows.
 """
@@ -127,7 +127,7 @@ class _Counts(AccumulatorParam[dict[str, Any]]):
     """Collects what shards count; a shard that is run twice counts once."""
 
     def zero(self, value: dict[str, Any]) -> dict[str, Any]:
-        return {}
+        return dict(value)
 
     def addInPlace(self, value1: dict[str, Any], value2: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         value1.update(value2)
@@ -149,7 +149,8 @@ def timed_rows(planned: Planned, sources: Sequence[Source], routed: Sequence[Rou
     """All rows of all sources that rules look at, with their shards; rows that no rule can use have none."""
     from pyspark.sql import functions as f
 
-    frames, read = [], []
+    frames: list[DataFrame] = []
+    read: list[Source] = []
     for source in sources:
         rows = source_rows(
             source, planned.inputs, planned.events, planned.options.naming, planned.pushed, all_rows=True
@@ -166,7 +167,8 @@ def timed_rows(planned: Planned, sources: Sequence[Source], routed: Sequence[Rou
 class MicroBatches:
     """Runs micro-batches as Spark hands them over: called with the rows of one and its number.
 
-    ``first`` is the micro-batch with which the state begins. ``chosen`` turns what shards give into what the sink takes.
+    ``first`` is the micro-batch with which the state begins. ``chosen`` turns what shards give into what the sink
+    takes.
     """
 
     def __init__(

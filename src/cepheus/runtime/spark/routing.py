@@ -276,7 +276,7 @@ def source_rows(
     if not types:
         return None
     frame = source.frame
-    condition = _condition(source, types, conditions, naming)
+    condition = row_condition(source, types, conditions, naming)
     if condition is not None and not all_rows:
         frame = frame.where(condition)
     schema = source.frame.schema
@@ -335,7 +335,7 @@ def _start(source: Source, naming: Naming) -> Column:
     return micros(column(naming.start), source.frame.schema[naming.start].dataType, naming.unit)
 
 
-def _condition(
+def row_condition(
     source: Source, types: Sequence[str], conditions: Mapping[str, Condition | None], naming: Naming
 ) -> Column | None:
     """What rows of a source must meet; rows of types that no rule looks at are left out."""

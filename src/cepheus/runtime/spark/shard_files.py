@@ -44,7 +44,7 @@ class StateFolder:
             raise OptionError.of(
                 "checkpoint",
                 f"tasks cannot open the checkpoint '{self.location}': {str(error).splitlines()[0]}",
-                hint="use a location that pyarrow can open (file, s3, gs, hdfs, abfs), or write with Spark's writeStream",
+                hint="use a location that pyarrow can open (file, s3, gs, hdfs, abfs), or Spark's own writeStream",
             ) from None
         return system, path
 
@@ -111,9 +111,9 @@ def _file_name(name: object) -> str:
 class ShardFiles:
     """The state of one shard, as micro-batch ``batch`` finds and leaves it.
 
-    Blobs are written at once, under names that nothing refers to before ``commit`` writes the manifest. A second attempt
-    at the same micro-batch starts from the same manifest and replaces what the first one left. ``before`` is the
-    micro-batch that this one follows, None for the first.
+    Blobs are written at once, under names that nothing refers to before ``commit`` writes the manifest. A second
+    attempt at the same micro-batch starts from the same manifest and replaces what the first one left. ``before`` is
+    the micro-batch that this one follows, None for the first.
     """
 
     def __init__(self, folder: StateFolder, batch: int, before: int | None) -> None:

@@ -2,7 +2,8 @@
 
 Files go through Spark's own sink of files, which keeps a log of finished micro-batches beside them: the folder is the
 one that ``writeStream`` would make. Delta is told which query and micro-batch a write belongs to. What other formats
-get may be repeated; whoever reads leaves out an ``id`` that it knows. A function is called with the micro-batch's number.
+get may be repeated; whoever reads leaves out an ``id`` that it knows. A function is called with the number of the
+micro-batch.
 """
 
 from __future__ import annotations
