@@ -109,7 +109,7 @@ def test_slices_of_files_give_what_one_engine_gives_in_many_cases(
 RULES = """
 define Fire(area: int, temp: double) from Smoke(area=$a) and last Temp(area=$a and value>45) within 50 s from Smoke
 where area = Smoke.area and temp = Temp.value;
-define Two(area: int, n: int) from Fire(area=$a) and $n = Count(Fire(area=$a) within 100 s from Fire)
+define Two(area: int, n: int) from Temp(area=$a and value>90) and 0 < $n = Count(Fire(area=$a) within 100 s from Temp)
 where area = $a and n = $n;
 define Dry(area: int) from Temp(area=$a and value>80) and not Smoke(area=$a) within 20 s from Temp where area = $a
 """

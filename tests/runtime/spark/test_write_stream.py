@@ -119,3 +119,59 @@ def test_checkpoints_of_the_two_ways_are_told_apart(spark: SparkSession, tmp_pat
     writer.option("checkpointLocation", str(theirs)).start().awaitTermination()
     with pytest.raises(SnapshotError, match="made by Spark's writeStream of a detection"):
         found.write_stream("noop", checkpoint=theirs)
+
+
+CHANGED = """
+event Smoke(area: string, n: int);
+event Temp(area: string, value: double, n: int);
+define Fire(area: string, temp: double)
+from Smoke(area = $a) and last Temp(area = $a and value > 45) within 5 s from Smoke
+where area = Smoke.area and temp = Temp.value;
+define Pair(n: int, m: int)
+from Smoke(area = $a) and last Smoke(area = $a) as Before within 20 s from Smoke
+where n = Smoke.n and m = Before.n
+"""
+BEFORE = CHANGED[: CHANGED.index("define Pair")] + (
+    "define Hot(area: string) from Temp(area = $a and value > 80) and last Temp(area = $a and value > 70) as Before "
+    "within 9 s from Temp where area = $a"
+)
+
+
+def test_rules_that_stay_keep_their_state_and_others_begin_and_end(spark: SparkSession, tmp_path: Path) -> None:
+    events = [{**event, "area": f"A{number % 2}"} for number, event in enumerate(make_events(300, seed=9))]
+    files = arrivals(events, 6, seed=2)
+    for number, some in enumerate(files[:3]):
+        write_file(some, tmp_path / "in", number)
+    run(spark, tmp_path, BEFORE)
+    last = max(event["time"] for some in files[:3] for event in some)
+    for number, some in enumerate(files[3:], start=3):
+        write_file(some, tmp_path / "in", number)
+    run(spark, tmp_path, CHANGED)
+
+    rows = spark.read.parquet(str(tmp_path / "out")).select("type", f.unix_micros("time"), "id").collect()
+    found = sorted(map(tuple, rows))
+    records = [{**event, "id": event["n"]} for event in events]
+
+    def wanted(rules: str, kind: str) -> list[tuple[str, int, str]]:
+        made = cepheus.compile(rules).detect(records, sequence="n")
+        return sorted((e.type, e.time, str(e.id)) for e in made.to_events() if e.type == kind)
+
+    assert [row for row in found if row[0] == "Fire"] == wanted(BEFORE, "Fire")
+    hot = [row for row in found if row[0] == "Hot"]
+    assert hot
+    assert hot == [row for row in wanted(BEFORE, "Hot") if row[1] <= max(each[1] for each in hot)]
+    assert max(each[1] for each in hot) <= last
+    pairs = [row for row in found if row[0] == "Pair"]
+    assert pairs
+    assert {*pairs} < {*wanted(CHANGED, "Pair")}
+
+    broken = CHANGED.replace("within 5 s", "within 6 s") + (
+        "; define Again() from Fire(area = $a) and last Pair() within 9 s from Fire"
+    )
+    with pytest.raises(SnapshotError, match=r"'Again' hangs together with 'Pair'.*\n.*restart=\"fresh state\""):
+        run(spark, tmp_path, broken)
+    fresh = found_in(spark, tmp_path, broken)
+    query = fresh.write_stream(
+        "noop", checkpoint=tmp_path / "checkpoint", trigger="available now", restart="fresh state"
+    )
+    query.await_termination()

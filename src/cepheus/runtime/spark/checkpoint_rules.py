@@ -23,7 +23,7 @@ from uuid import uuid4
 from cepheus.core.errors import Diagnostic, Place, SnapshotError
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.json_form import to_json
-from cepheus.rules.model import RuleSet
+from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.runtime.spark.metrics import free_names
 from cepheus.runtime.spark.shard import GroupJob, Job
 
@@ -41,7 +41,7 @@ def fingerprint(job: Job, group: GroupJob) -> str:
     known.append(repr(group.options.calculus))
     known += [belief.rule for belief in group.beliefs]  # their tables may change, what they weigh may not
     known += _facts(group)
-    return _digest(known)
+    return digest(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,20 @@ def describe(job: Job) -> Described:
     groups = job.groups
     return Described(
         groups=tuple(fingerprint(job, group) for group in groups),
-        rules={str(rule.name): _digest(to_json(RuleSet.of([rule]))) for group in groups for rule in group.rules},
-        facts=_digest([_facts(group) for group in groups]),
-        columns=_digest(repr(job.events)),
-        types=_digest([_types(group) for group in groups]),
+        rules={str(rule.name): rule_digest(rule) for group in groups for rule in group.rules},
+        facts=digest([_facts(group) for group in groups]),
+        columns=digest(repr(job.events)),
+        types=digest([_types(group) for group in groups]),
         shards=tuple(len(group.shards) for group in groups),
         engine=groups[0].options.engine,
-        calculus=_digest(repr(groups[0].options.calculus)),
+        calculus=digest(repr(groups[0].options.calculus)),
         beliefs=tuple(sorted({belief.rule for group in groups for belief in group.beliefs})),
     )
+
+
+def rule_digest(rule: AnyRule) -> str:
+    """A digest that is equal for rules that say the same."""
+    return digest(to_json(RuleSet.of([rule])))
 
 
 def refuse_changed(made_by: Sequence[Described], now: Sequence[Described], checkpoint: str) -> None:
@@ -181,7 +186,8 @@ def _types(group: GroupJob) -> list[Any]:
     ]
 
 
-def _digest(known: object) -> str:
+def digest(known: object) -> str:
+    """A short text that differs where what is known does."""
     return hashlib.blake2b(json.dumps(known).encode(), digest_size=16).hexdigest()
 
 

@@ -20,7 +20,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.time import MILLISECOND, MIN_TIME
 from cepheus.runtime.spark.layout import OWNED, SHARD, TIME, TYPE, CompositeLayout
 from cepheus.runtime.spark.shard_files import ShardFiles, StateFolder
-from cepheus.runtime.spark.shard_state import LiveShards
+from cepheus.runtime.spark.shard_state import Head, LiveShards
 from cepheus.runtime.spark.shard_work import JobWork
 from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
 from cepheus.runtime.spark.streaming_answer import LATE, late_rows
@@ -129,9 +129,9 @@ class Counter(Protocol):
 class ShardTask:
     """All that a task needs to run shards in a micro-batch.
 
-    ``run`` names the run of the query: what another run has at work in a process is not taken over. ``before`` is the
-    micro-batch whose state this one goes on from, None if it is the first. ``reported`` has, for every shard, the types
-    whose late events it tells of: an event may go to several groups, and is late once.
+    ``run`` names the run of the query: what another run has at work in a process is not taken over. ``folders`` and
+    ``firsts`` have, for every shard, where its state is and the micro-batch with which it begins; ``reported`` has the
+    types whose late events it tells of: an event may go to several groups, and is late once.
     """
 
     works: tuple[JobWork, ...]
@@ -139,7 +139,8 @@ class ShardTask:
     times: Timekeeping
     run: str
     batch: int
-    before: int | None
+    folders: tuple[str, ...]
+    firsts: tuple[int, ...]
     late: bool
     reported: tuple[frozenset[int], ...]
     counter: Counter | None = field(default=None, compare=False)
@@ -165,7 +166,9 @@ class ShardTask:
 
     def _run(self, shard: int, payloads: Sequence[bytes], seen: Seen) -> Iterator[pa.RecordBatch]:
         work = self.works[shard]
-        store = ShardFiles(self.folder.below(f"shard-{shard}"), self.batch, self.before)
+        before = None if self.batch == self.firsts[shard] else self.batch - 1
+        store = ShardFiles(self.folder.below(self.folders[shard]), self.batch, before)
+        _take_over(store, work.fingerprint)
         known: Seen = tuple(store.notes.get(_SEEN, (None,) * len(seen)))
         seen = later(known, seen)
         events = pa.concat_tables([from_bytes(payload) for payload in payloads]) if payloads else None
@@ -178,7 +181,7 @@ class ShardTask:
         outcome = self._told_once(shard, machine.handle(store, events, watermark, late_before))
         store.note({_SEEN: seen})
         store.commit()
-        if self.before is not None and not self.batch % _TIDY_EVERY:
+        if before is not None and not self.batch % _TIDY_EVERY:
             store.tidy()
         if self.counter is not None:
             counted = counts(outcome, 0 if events is None else events.num_rows, watermark)
@@ -203,6 +206,13 @@ class ShardTask:
         if self.late and outcome.late is not None:
             late = work.batch(outcome.late)
             yield _with_late(late_rows(layout, late), late, late=True)
+
+
+def _take_over(store: ShardFiles, rules: str) -> None:
+    """Go on with state that was written by other rules beside these: where queries start it was seen that this is right."""
+    data = store.head()
+    if data is not None and (head := Head.from_bytes(data)).rules != rules:
+        store.set_head(replace(head, rules=rules).to_bytes())
 
 
 _TIDY_EVERY = 100

@@ -27,6 +27,7 @@ from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.micro_batch_tasks import PACKED, SOURCE, ShardTask, Timekeeping, answer_sql, pack
 from cepheus.runtime.spark.planning import Planned
 from cepheus.runtime.spark.routing import Routed, route, source_rows
+from cepheus.runtime.spark.rule_cohorts import Cohort
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.shard_files import StateFolder
 from cepheus.runtime.spark.shard_work import JobWork
@@ -167,7 +168,7 @@ def timed_rows(planned: Planned, sources: Sequence[Source], routed: Sequence[Rou
 class MicroBatches:
     """Runs micro-batches as Spark hands them over: called with the rows of one and its number.
 
-    ``first`` is the micro-batch with which the state begins. ``chosen`` turns what shards give into what the sink
+    ``cohorts`` say where the state of the groups of rules is. ``chosen`` turns what shards give into what the sink
     takes.
     """
 
@@ -181,14 +182,16 @@ class MicroBatches:
         chosen: Callable[[DataFrame], DataFrame],
         *,
         query: str,
-        first: int,
+        cohorts: Sequence[Cohort],
         late: bool,
     ) -> None:
         self.progress = Progress()
         self._works = tuple(JobWork(job, shard).computed() for shard in range(shard_count(job)))
         self._reported = _reported(job, routed)
         self._folder, self._times, self._sink, self._chosen = folder, times, sink, chosen
-        self._query, self._first, self._late = query, first, late
+        self._query, self._late = query, late
+        self._folders = tuple(name for cohort in cohorts for name in cohort.shards)
+        self._firsts = tuple(cohort.first for cohort in cohorts for _ in cohort.shards)
         self._run = uuid4().hex
         self._names = ", ".join(str(rule.name) for group in job.groups for rule in group.rules)
         self._one_at_a_time = Lock()
@@ -206,7 +209,8 @@ class MicroBatches:
                 self._times,
                 self._run,
                 batch,
-                None if batch == self._first else batch - 1,
+                self._folders,
+                self._firsts,
                 self._late,
                 self._reported,
                 counter,

@@ -108,6 +108,12 @@ def _file_name(name: object) -> str:
     return name
 
 
+def has_manifest(folder: StateFolder, batch: int) -> bool:
+    """Whether a shard has written its state after a micro-batch."""
+    system, path = folder.open()
+    return system.get_file_info(f"{path}/{_MANIFEST}{batch}").type is fs.FileType.File
+
+
 class ShardFiles:
     """The state of one shard, as micro-batch ``batch`` finds and leaves it.
 

@@ -33,7 +33,6 @@ from cepheus.runtime.spark.shard_state import (
     missed,
     refuse_other_rules,
 )
-from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 _RECENT = 16
 """So many of the newest pieces are left alone, so that a process which lags behind finds what it has missed."""
@@ -157,12 +156,12 @@ class ShardMachine:
         """Read the events of a piece, if they are what the head says."""
         data = read_blob(store, piece.number, piece.parts)
         form.require(len(data) == piece.size, "$.pieces", "a piece has another size")
-        events = from_bytes(data)
+        events = self._work.unpack(data)
         events.validate(full=True)  # of what others may have written, not even the offsets are sure
         times = self._work.times(events)
         form.require(len(times) and (times[1:] >= times[:-1]).all(), "$.pieces", "a piece is not in order")
         form.require((times[0], times[-1]) == (piece.first, piece.last), "$.pieces", "a piece has other events")
-        return events
+        return self._work.fitted(events)
 
     def _apart(self, events: pa.Table, until: int) -> tuple[pa.Table, pa.Table | None]:
         """Separate events that are in time from those that are late."""
@@ -174,7 +173,7 @@ class ShardMachine:
 
     def _add(self, store: ShardStore, live: LiveShard, head: Head, events: pa.Table) -> Head:
         """Let events wait, and write them down."""
-        data = to_bytes(events)
+        data = self._work.pack(events)
         token = hashlib.blake2b(data, key=head.token.encode(), digest_size=16).hexdigest()
         times = self._work.times(events)
         piece = Piece(head.next, write_blob(store, head.next, data), len(data), int(times[0]), int(times[-1]), token)
@@ -215,13 +214,20 @@ class ShardMachine:
             if len(run) == _FAN_IN and sum(piece.size for piece in run) <= _MOST_MERGED:
                 at = head.pieces.index(run[0])
                 merged = self._merged(store, run)
+                if merged is None:
+                    return head
                 return replace(head, pieces=(*head.pieces[:at], merged, *head.pieces[at + _FAN_IN :]))
         return head
 
-    def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece:
+    def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece | None:
+        """Merge pieces; None if nothing of them is left that the rules of now look at."""
         with restoring():
             events = pa.concat_tables([self._piece(store, piece) for piece in run])
-            data = to_bytes(self._work.in_order(events))
+            if not events.num_rows:
+                return None
+            events = self._work.in_order(events)
+            data = self._work.pack(events)
+        times = self._work.times(events)
         for piece in run:
             remove_blob(store, piece.number, piece.parts)
         last = run[-1]
@@ -229,8 +235,8 @@ class ShardMachine:
             last.number,
             write_blob(store, last.number, data),
             len(data),
-            min(piece.first for piece in run),
-            max(piece.last for piece in run),
+            int(times[0]),
+            int(times[-1]),
             last.token,
             last.level + 1,
         )
