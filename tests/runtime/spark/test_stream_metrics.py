@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any, cast
 from urllib.request import urlopen
 
@@ -10,6 +13,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.micro_batches import BatchProgress, DetectionQuery, Progress, told
 from cepheus.runtime.spark.stream_metrics import StreamFigures, serve_metrics
 
+DASHBOARD = Path(__file__).parents[3] / "examples" / "monitoring" / "cepheus-streams.json"
 DONE = BatchProgress(7, 100, 2, {"Fire": 3}, 4096, 50 * SECOND, 0.25, TieCounts(5, 1))
 
 
@@ -38,3 +42,12 @@ def test_the_lag_of_the_watermark() -> None:
 
 def test_a_line_says_what_a_micro_batch_did() -> None:
     assert told("Fire", DONE) == "Fire: micro-batch 7, 100 events, 2 late, 3 Fire, 0.25 s"
+
+
+def test_the_dashboard_shows_figures_that_are_served() -> None:
+    figures = StreamFigures("fires")
+    figures.add(DONE)
+    names = {sample.name for family in figures.collect() for sample in family.samples}
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    asked = {name for panel in dashboard["panels"] for name in re.findall(r"cepheus_\w+", panel["targets"][0]["expr"])}
+    assert asked == names
