@@ -75,11 +75,11 @@ def test_only_some_aggregates_are_approximate() -> None:
         price: float
 
     class Big(Composite):
-        pass
+        price: float
 
     with pytest.raises(RuleError, match="sum is exact"):
 
         @rule
         def big(sale: Sale) -> Big:
             require(agg.sum(Sale.price, approximate=True).since_start() > 3)  # type: ignore[call-overload]
-            return Big()
+            return Big(price=sale.price)
