@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def live(
     file: Annotated[Path, typer.Argument(help="What runs: sources, rules and sinks, in TOML.")],
-    check: Annotated[bool, typer.Option("--check", help="Only check the file and its rules, and start nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the file and its rules, and start nothing.")
+    ] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Forget the saved state, and read sources from their beginning.")
     ] = False,

@@ -100,12 +100,12 @@ def _table(folder: Path) -> Table[Values]:
             "sinks": Tables(Chosen("this sink", "kind", sinks, 'such as kind = "file"')),
             "dead_letters": Chosen("[dead_letters]", "kind", letters, 'such as kind = "file"'),
             "detect": _DETECT,
-            "state": Table(
-                "[state]", dict, {"folder": path_from(folder), "every": seconds, "when": member_of(When)}
-            ),
+            "state": Table("[state]", dict, {"folder": path_from(folder), "every": seconds, "when": member_of(When)}),
             "time": Table("[time]", dict, {"clock": member_of(Clock), "idle": seconds}),
             "flow": Table("[flow]", dict, {"ahead": integer(1), "batch": integer(1)}),
-            "monitoring": Table("[monitoring]", dict, {"listen": parsed(Listen.of)}, {"listen": 'such as listen = "9464"'}),
+            "monitoring": Table(
+                "[monitoring]", dict, {"listen": parsed(Listen.of)}, {"listen": 'such as listen = "9464"'}
+            ),
         },
     )
 

@@ -175,4 +175,3 @@ def _readable(payload: bytes) -> dict[str, str]:
         return {"payload": payload.decode()}
     except UnicodeDecodeError:
         return {"payload_base64": base64.b64encode(payload).decode()}
-

@@ -55,11 +55,14 @@ class LiveRun:
         self.counts = LiveCounts()
         self.web = WebServers()
         self._folder = StateFolder(live.state)
-        if fresh:
-            self._folder.forget()
-        saved = self._folder.load()
-        self._saved = saved
-        self._processing = Processing(live, catalog_of(live.rules, live.options), saved)
+        try:
+            if fresh:
+                self._folder.forget()
+            self._saved = self._folder.load()
+            self._processing = Processing(live, catalog_of(live.rules, live.options), self._saved)
+        except BaseException:
+            self._folder.close()
+            raise
         for note in self._processing.notes:
             log.info(note)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="cepheus-live")
@@ -203,10 +206,12 @@ class LiveRun:
     async def _work(self, readers: list[asyncio.Task[None]]) -> None:
         saved = quiet = time.monotonic()
         while True:
+            self._wake.clear()  # before it is looked at what there is to do: what comes then wakes it again
             if self._failure is not None:
                 raise self._failure
             now = time.monotonic()
-            if self._inbox:
+            busy = bool(self._inbox)
+            if busy:
                 await self._process_inbox()
                 quiet = time.monotonic()
             elif self._stopped.is_set() or all(reader.done() for reader in readers):
@@ -216,8 +221,7 @@ class LiveRun:
             if self._changed and now - saved >= self._live.every and (self._saving is None or self._saving.done()):
                 await self._save()
                 saved = time.monotonic()
-            if not self._inbox:
-                self._wake.clear()
+            if not busy:
                 pause = max(0.001, saved + self._live.every - time.monotonic()) if self._changed else None
                 if self._live.clock is Clock.WALL:
                     pause = _TICK if pause is None else min(pause, _TICK)
@@ -332,4 +336,3 @@ class LiveRun:
         except Exception as error:  # it ends the run, which says what it was
             self._failure = self._failure or error
             self._wake.set()
-

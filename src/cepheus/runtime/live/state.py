@@ -119,7 +119,9 @@ class StateFolder:
             return SavedState.from_bytes(data)
         except SnapshotError as error:
             found = error.diagnostics[0]
-            hint = found.hint or "begin anew with --fresh: what was under way is forgotten, sources begin at their start"
+            hint = (
+                found.hint or "begin anew with --fresh: what was under way is forgotten, sources begin at their start"
+            )
             raise SnapshotError.of(found.code, found.message, place=Place(str(path)), hint=hint) from None
 
     def save(self, data: bytes) -> None:
