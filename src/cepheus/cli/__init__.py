@@ -34,6 +34,7 @@ from cepheus.cli.simulate import simulate
 from cepheus.cli.status import status
 from cepheus.cli.subscribe import subscribe
 from cepheus.cli.warm_up import warm_up
+from cepheus.cli.why_not import why_not
 from cepheus.core.errors import CepheusError
 
 app = typer.Typer(
@@ -62,6 +63,7 @@ for command in (
 app.command(cls=HandedOver, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 app.command()(doctor)
 app.command("warm-up")(warm_up)
+app.command("why-not")(why_not)
 app.add_typer(bayes)
 app.add_typer(import_rules)
 
