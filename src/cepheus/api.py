@@ -15,12 +15,14 @@ from cepheus.core.event import AsEvent, Event, EventId
 from cepheus.core.options import (
     AUTO,
     ColumnNames,
+    Duration,
     OnBadEvent,
     ProvenanceDepth,
     RunKeywords,
     RunOptions,
     TimeUnitName,
     chosen,
+    microseconds_of,
     until_of,
 )
 from cepheus.core.schema import ID_FIELD, EventType, Schema
@@ -55,6 +57,7 @@ from cepheus.uncertainty.belief.belief import RuleBelief, beliefs_of
 from cepheus.uncertainty.verdict import Estimate, Factor, Observer, Reason, Verdict
 
 if TYPE_CHECKING:
+    from cepheus.explain.what_if import Knob, Sweep
     from cepheus.explain.why_not import WhyNot
     from cepheus.notebook.explanation import Explanation
     from cepheus.notebook.timeline import Timeline
@@ -235,6 +238,64 @@ class Program:
             list(FileDetection(files, of_type, self._catalog_for(given).checked, given, lambda _: collected))
             return EventBatch.in_chunks(collected.batches)
         return EventBatch.in_chunks(self._detect(events, given).sources)
+
+    def knobs(self) -> list[Knob]:
+        """The numbers of the rules in TESLA that can be turned: constants, windows, timers, least probabilities.
+
+        >>> [knob.name for knob in compile("define Hot() from Temp(value > 45)").knobs()]
+        ['Hot: value > 45']
+        """
+        from cepheus.explain.what_if import knobs
+
+        return knobs(self.rules)
+
+    def with_knob(self, knob: str | Knob, value: float) -> Program:
+        """The same program with another number in one place; windows and timers are in microseconds.
+
+        >>> program = compile("define Hot() from Temp(value > 45)").with_knob("Hot: value > 45", 50)
+        >>> program.knobs()[0].value
+        50
+        """
+        from cepheus.explain.what_if import knob_named, turned
+
+        chosen_knob = knob_named(self.rules, knob) if isinstance(knob, str) else knob
+        changed = turned(self.rules, chosen_knob, value)
+        return replace(self, checked=check(changed, schema=self.schema, closed=self.checked.inputs.closed))
+
+    def sweep(
+        self,
+        events: Input,
+        knob: str | Knob,
+        values: Iterable[float],
+        *,
+        labels: Sequence[int] | None = None,
+        tolerance: Duration = 0,
+        **options: Unpack[RunKeywords],
+    ) -> Sweep:
+        """What the rules find in the same events with one value of a knob after the other.
+
+        ``labels`` are the times, in microseconds, at which the knob's rule should have fired: precision and recall are
+        told then, a composite event at most ``tolerance`` from a label being right. The events and options are those
+        of ``detect``.
+
+        >>> program = compile("define Hot() from Temp(value > 45)")
+        >>> events = [{"type": "Temp", "time": t, "value": 40.0 + t} for t in range(10)]
+        >>> [point.counts for point in program.sweep(events, "Hot: value > 45", [42, 45, 60], time_unit="s").points]
+        [{'Hot': 7}, {'Hot': 4}, {}]
+        """
+        from cepheus.explain.what_if import knob_named, sweep
+
+        chosen_knob = knob_named(self.rules, knob) if isinstance(knob, str) else knob
+        batch = self.read(events, **options)
+        fed: dict[str, Any] = {**options, "time_unit": None, "time_format": None, "sort": None, "lateness": None}
+        closed = self.checked.inputs.closed
+
+        def run(rules: RuleSet) -> EventBatch:
+            changed = replace(self, checked=check(rules, schema=self.schema, closed=closed))
+            return changed._detect(batch, _options(**fed))
+
+        allowed = microseconds_of(tolerance)
+        return sweep(self.rules, chosen_knob, values, run, labels=labels, tolerance=allowed)
 
     def explain(self) -> Explanation:
         """What the rules do, in words and drawings: print it, or let a notebook show it.
