@@ -32,6 +32,7 @@ from cepheus.cli.publish import publish
 from cepheus.cli.run import run
 from cepheus.cli.simulate import simulate
 from cepheus.cli.status import status
+from cepheus.cli.studio import studio
 from cepheus.cli.subscribe import subscribe
 from cepheus.cli.warm_up import warm_up
 from cepheus.cli.why_not import why_not
@@ -58,6 +59,7 @@ for command in (
     withdraw,
     status,
     lsp,
+    studio,
 ):
     app.command()(command)
 app.command(cls=HandedOver, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)

@@ -13,6 +13,8 @@ _PACKAGES = {
     "pygls": ("pygls", "editor"),
     "eql": ("eql", "import"),
     "sigma": ("pysigma", "import"),
+    "fastapi": ("fastapi", "studio"),
+    "uvicorn": ("uvicorn", "studio"),
 }
 
 
