@@ -12,11 +12,14 @@ from pydantic import BaseModel, Field
 
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
+from cepheus.editor.analysis import Language, analyse
 from cepheus.studio.security import MOST_SENT
 from cepheus.studio.workspace import program_of
 from cepheus.uncertainty.belief.belief import RuleBelief, verify
 from cepheus.uncertainty.belief.interchange import bif_text, read_belief_file, xdsl_text
 from cepheus.uncertainty.belief.tables import tabulate
+
+_NETWORK = "network"
 
 
 class Named(BaseModel):
@@ -152,4 +155,18 @@ def spliced(text: str, before: RuleBelief, after: RuleBelief) -> str:
     span = before.added.span
     if span is None:
         return f"{text.rstrip()}\n\n{written}\n" if written else text
-    return f"{text[: span.start]}{written}{text[span.end :]}".rstrip() + "\n"
+    start = text.lower().rindex(_NETWORK, 0, span.start + len(_NETWORK))  # the span may begin at the rule's name
+    return f"{text[:start]}{written}{text[_end_of_block(text, start) :]}".rstrip() + "\n"
+
+
+def _end_of_block(text: str, start: int) -> int:
+    """Where the braces end that open behind a place, as the scanner of the language sees them."""
+    depth = 0
+    for token in analyse(text, "rules", Language.TESLA).tokens:
+        place, end = token.start_pos, token.end_pos
+        if place is None or end is None or place < start:
+            continue
+        depth += (token.value == "{") - (token.value == "}")
+        if token.value == "}" and depth == 0:
+            return end
+    return len(text)

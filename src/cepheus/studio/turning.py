@@ -18,7 +18,7 @@ from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.studio.lanes import Lanes, picture
 from cepheus.studio.running import View
-from cepheus.studio.workspace import Workspace, counts_of, program_of
+from cepheus.studio.workspace import Workspace, counts_of, engine_for, program_of
 
 MOST_STEPS = 60
 """How many values a sweep tries."""
@@ -100,7 +100,8 @@ def _found(workspace: Workspace, rules: RuleSet) -> EventBatch:
     """What changed rules find in the loaded events."""
     program = program_of("")
     changed = replace(program, checked=check(rules, closed=False))
-    return changed.detect(workspace.require_events().batch)
+    batch = workspace.require_events().batch
+    return changed.detect(batch, engine=engine_for(batch))
 
 
 def _labels(workspace: Workspace, given: Swept, rules: RuleSet, knob: Knob) -> tuple[list[int] | None, int]:

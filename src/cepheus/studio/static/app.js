@@ -123,7 +123,7 @@ class App {
     at("run").disabled = false;
     if (!ran) return;
     this.found(ran);
-    say(`${number(ran.count)} composite events found in ${number(this.events.count)} events in ${ran.seconds.toFixed(2)} s`);
+    say(`${number(ran.count)} composite event${ran.count === 1 ? "" : "s"} found in ${number(this.events.count)} events in ${ran.seconds.toFixed(2)} s`);
   }
 
   found(ran) {

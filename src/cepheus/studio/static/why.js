@@ -58,7 +58,7 @@ export function summary(panel, events, ran, choose) {
   }
   const found = Object.entries(ran.counts);
   panel.replaceChildren(
-    make("h2", {}, `${number(ran.count)} composite events in ${ran.seconds.toFixed(2)} s`),
+    make("h2", {}, `${number(ran.count)} composite event${ran.count === 1 ? "" : "s"} in ${ran.seconds.toFixed(2)} s`),
     make("div", {}, ...found.map(([name, count]) => make("span", { class: "chip" }, `${name} ${number(count)}`))),
     make("p", { class: "quiet" }, ran.count
       ? "Click a composite event on the timeline to see why it was found. Click an empty place of a lane, or choose a rule, to ask why it did not fire there."
