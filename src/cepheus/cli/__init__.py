@@ -27,6 +27,7 @@ from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
 from cepheus.cli.import_rules import import_rules
 from cepheus.cli.live import live
+from cepheus.cli.learn import learn
 from cepheus.cli.lsp import lsp
 from cepheus.cli.node import node
 from cepheus.cli.publish import publish
@@ -52,6 +53,7 @@ for command in (
     live,
     explain,
     fmt,
+    learn,
     demo,
     simulate,
     node,
