@@ -45,7 +45,7 @@ MOST_MARKS = 16
 def usable_marks(query: RowQuery) -> Marks | None:
     """The marks of a query that can be found by them alone."""
     plain = query.rows is RowsPerMatch.ONE_ROW and query.within is None and len(query.variables) <= MOST_VARIABLES
-    marks = marks_of(query) if plain and has_situations(query) else None
+    marks = marks_of(query, automaton(query.pattern)) if plain and has_situations(query) else None
     return marks if marks is not None and len(marks.all_of) <= MOST_MARKS else None
 
 
@@ -114,9 +114,7 @@ class MarkedTable:
             found.append(condition if plain is None else plain)
         return found
 
-    def _classify(
-        self, conditions: list[tuple[Comparison, ...] | RowExpression | None], begin: int, end: int
-    ) -> None:
+    def _classify(self, conditions: list[tuple[Comparison, ...] | RowExpression | None], begin: int, end: int) -> None:
         """Find the classes of the rows from one to another: the variables that may take them, as bits."""
         masks = self.rows.row_class[begin:end]
         masks[:] = (1 << len(conditions)) - 1
@@ -152,9 +150,7 @@ class MarkedTable:
         stop = -1
         while stop != Stop.DONE:
             program = self._program()
-            stop = marking.run_marked(
-                program, self.rows, self._lines.ravel(), self._room, notes, until, ending, limit
-            )
+            stop = marking.run_marked(program, self.rows, self._lines.ravel(), self._room, notes, until, ending, limit)
             if stop == Stop.TRANSITION:
                 self._situations.find(int(notes[marking.SITUATION]), int(notes[marking.CLASS]))
             elif stop == Stop.ROOM_FOR_MATCHES:
@@ -229,7 +225,7 @@ class MarkedMatches:
         numbers = None if at.physical or outside else self._table.numbers(name)
         if numbers is not None and len(numbers):
             given = np.empty(self.length, numbers.dtype)
-            if all([marking.put_values(part[mark], places, numbers, given) for part, places in self._parts]):
+            if all(marking.put_values(part[mark], places, numbers, given) for part, places in self._parts):
                 return pa.array(given)
         rows = self._marked(mark)
         if outside:

@@ -19,14 +19,20 @@ Flags = NDArray[np.uint8]
 
 _SITUATION, _ROW, _END, _CANDIDATE = int(Kept.SITUATION), int(Kept.ROW), int(Kept.END), len(Kept)
 _TO, _OVER, _BEGIN, _STEP_END, _STEP = int(Step.TO), int(Step.OVER), int(Step.BEGIN), int(Step.END), len(Step)
-_PLACE, _SOURCE, _ADDED, _ELSE_ROW = (1 << GOAL_BITS) - 1, GOAL_BITS, GOAL_BITS + SOURCE_BITS, GOAL_BITS + SOURCE_BITS + 2
+_PLACE, _SOURCE, _ADDED, _ELSE_ROW = (
+    (1 << GOAL_BITS) - 1,
+    GOAL_BITS,
+    GOAL_BITS + SOURCE_BITS,
+    GOAL_BITS + SOURCE_BITS + 2,
+)
 _IDLE = 1
 _ROOM_FOR_MATCHES, _TRANSITION = int(Stop.ROOM_FOR_MATCHES), int(Stop.TRANSITION)
 _TOO_MANY_STEPS, _SKIP_TO_START, _SKIP_TO_NOTHING = int(Stop.STEPS), int(Stop.SKIP_TO_START), int(Stop.SKIP_TO_NOTHING)
 _TO_NEXT_ROW, _PAST_LAST_ROW = int(Skip.TO_NEXT_ROW), int(Skip.PAST_LAST_ROW)
 
 AT, ROW, MATCHES, STEPS, SITUATION, CLASS, FOLLOWED = 0, 1, 2, 3, 4, 5, 6
-"""Notes of the loop: how far it is, the row that it looks at again, matches written, steps, and what it does not know."""
+"""Notes of the loop: how far it is, the row that it looks at again, matches written, steps, what it does not know, and
+whether it knows the row after each."""
 NOTES = 7
 
 PARTITION, END, MARKS = 0, 1, 2
@@ -198,7 +204,7 @@ def run_marked(
                 break
             continue
         start, final = int(lines[base + _CANDIDATE]), int(lines[base + _END])
-        if final < 0 or skip == _TO_NEXT_ROW or skip == _PAST_LAST_ROW:
+        if final < 0 or skip in (_TO_NEXT_ROW, _PAST_LAST_ROW):
             done = start if final < 0 or skip == _TO_NEXT_ROW else final
             if done == last:
                 row = -1

@@ -9,15 +9,15 @@ moves between the numbers that are kept of a partition (``MarkMoves``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.plan.rows.automaton import Automaton
+from cepheus.plan.rows.automaton import ACCEPT, ACCEPT_AT_END, FIRST, LATER, Automaton
 from cepheus.plan.rows.situations import EMPTY_HERE, KEEP, Situations
-from cepheus.rules.rows.expressions import Aggregated, At, Classifier, Column, RowExpression, walk
+from cepheus.rules.rows.expressions import Aggregated, At, Classifier, Column, walk
 from cepheus.rules.rows.model import RowQuery, SkipKind
 
 
@@ -50,58 +50,71 @@ class Kept(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The marks of a query: ``all_of[0]`` is the first row of the match, ``skip_to`` that to which the search skips."""
+    """The marks of a query: ``all_of[0]`` is the first row of the match, ``skip_to`` that to which the search skips.
+
+    Matches begin with one of the variables ``first`` and end with one of ``last`` (bits).
+    """
 
     names: tuple[str, ...]
-    all_of: tuple[Mark, ...]
+    first: int
+    last: int
+    all_of: tuple[Mark, ...] = ()
     skip_to: int = -1
 
     def place(self, at: At) -> int:
         """Which mark a row found from the match is, -1 for its last row."""
-        bits = _bits(self.names, at.variables)
-        if at.last and bits == _bits(self.names, None):
-            return -1
-        return self.all_of.index(Mark(MarkKind.LAST if at.last else MarkKind.FIRST, bits))
+        mark = self.row(at.variables, last=at.last)
+        return -1 if mark is None else self.all_of.index(mark)
+
+    def row(self, variables: Iterable[str] | None, *, last: bool) -> Mark | None:
+        """The mark of the first or last row of some variables; None for the last row of all."""
+        bits = _bits(self.names, variables)
+        if last:
+            return None if self.last & ~bits == 0 else Mark(MarkKind.LAST, bits)
+        return Mark(MarkKind.FIRST, _bits(self.names, None) if self.first & ~bits == 0 else bits)
 
     def count(self, variables: tuple[str, ...] | None) -> int:
         """Which mark counts the rows of some variables."""
         return self.all_of.index(Mark(MarkKind.COUNT, _bits(self.names, variables)))
 
 
-def marks_of(query: RowQuery) -> Marks | None:
-    """The marks that the measures of a query look at and AFTER MATCH skips to; None if they need more than marks."""
-    names = query.variables
-    found = [Mark(MarkKind.FIRST, _bits(names, None))]
+def marks_of(query: RowQuery, states: Automaton) -> Marks | None:
+    """The marks that the measures of a query look at and AFTER MATCH skips to; None if they need more than marks.
+
+    ``states`` is the automaton of its pattern.
+    """
+    marks = Marks(query.variables, *_ends(states))
+    found = [Mark(MarkKind.FIRST, _bits(marks.names, None))]
     for measure in query.measures:
-        marks = _marks(names, measure.expression)
-        if marks is None:
-            return None
-        found += marks
+        for part in walk(measure.expression):
+            match part:
+                case Column(at=At(logical=0) as at):
+                    mark = marks.row(at.variables, last=at.last)
+                    found += [] if mark is None else [mark]
+                case Aggregated(function="count", arguments=(), condition=None):
+                    found.append(Mark(MarkKind.COUNT, _bits(marks.names, part.variables)))
+                case Column() | Classifier() | Aggregated():
+                    return None
+                case _:
+                    pass
     skip_to = -1
     if query.after.target is not None:
         kind = MarkKind.FIRST if query.after.kind is SkipKind.TO_FIRST else MarkKind.LAST
-        skipped = Mark(kind, _bits(names, query.members(query.after.target)))
+        skipped = Mark(kind, _bits(marks.names, query.members(query.after.target)))
         found.append(skipped)
         skip_to = list(dict.fromkeys(found)).index(skipped)
-    return Marks(names, tuple(dict.fromkeys(found)), skip_to)
+    return replace(marks, all_of=tuple(dict.fromkeys(found)), skip_to=skip_to)
 
 
-def _marks(names: tuple[str, ...], expression: RowExpression) -> list[Mark] | None:
-    found: list[Mark] = []
-    every = _bits(names, None)
-    for part in walk(expression):
-        match part:
-            case Column(at=At(logical=0) as at):
-                bits = _bits(names, at.variables)
-                if not at.last or bits != every:
-                    found.append(Mark(MarkKind.LAST if at.last else MarkKind.FIRST, bits))
-            case Aggregated(function="count", arguments=(), condition=None):
-                found.append(Mark(MarkKind.COUNT, _bits(names, part.variables)))
-            case Column() | Classifier() | Aggregated():
-                return None
-            case _:
-                pass
-    return found
+def _ends(states: Automaton) -> tuple[int, int]:
+    """The variables with which matches may begin and end, as bits."""
+    begins = {goal for state in (FIRST, LATER) for goal in states.next_of[state] if goal >= 0}
+    ends = {state for state, goals in enumerate(states.next_of) if {ACCEPT, ACCEPT_AT_END} & set(goals)} - {
+        FIRST,
+        LATER,
+    }
+    first, last = (sum({1 << states.variable[state] for state in each}) for each in (begins, ends))
+    return first, last
 
 
 def _bits(names: tuple[str, ...], variables: Iterable[str] | None) -> int:
