@@ -19,7 +19,10 @@ from cepheus.core.errors import OptionError
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.ending import has_timers
-from cepheus.plan.split import BySlice, Split, WayName, split
+from cepheus.plan.split import BySlice, RuleGroup, Split, WayName
+from cepheus.plan.split.memory import memory
+from cepheus.rules.resolve import resolve
+from cepheus.rules.resolved import ResolvedRule, since_start
 from cepheus.runtime.spark.batch import counts_row, with_counts_taken
 from cepheus.runtime.spark.file_conditions import ARROW_TYPES
 from cepheus.runtime.spark.file_slices import FileAttribute, FileColumn, FileSource, RowGroup, SliceTask
@@ -158,12 +161,22 @@ def _sliced(planned: Planned, ways: frozenset[WayName]) -> Split:
         raise NotPlainError("there are timers")
     if planned.events.ids is not IdKind.NONE and planned.options.naming.id is None:
         raise NotPlainError("ids are made of the events' content, which Spark does; name a column: id='..'")
-    found = split(planned.checked, ways={WayName.SLICES}, shards=planned.options.shards)
-    for group in found.groups:
-        if not isinstance(group.way, BySlice):
-            reasons = [str(reason).removeprefix("not by slices: ") for reason in group.reasons]
-            raise NotPlainError(reasons[-1] if reasons else "a rule cannot be split by time")
-    return found
+    resolved = [resolve(rule) for rule in rules.rules]
+    back = memory(resolved)
+    if back is None:
+        raise NotPlainError(_endless(resolved))
+    inputs = tuple(sorted(planned.inputs))
+    return Split((RuleGroup(rules.rules, inputs, BySlice(dict.fromkeys(inputs, back))),), planned.split.inputs)
+
+
+def _endless(rules: Sequence[ResolvedRule]) -> str:
+    """Why rules look back without bound."""
+    for rule in rules:
+        if rule.consuming:
+            return f"in rule '{rule.name}', what it consumes depends on all events before"
+        if since_start(rule):
+            return f"in rule '{rule.name}', what it aggregates since the start depends on all events before"
+    return f"in rule '{rules[0].name}', or another, events feed back into the rule, so windows add up without end"
 
 
 def _source(planned: Planned, source: Source) -> tuple[FileSource, Scan]:

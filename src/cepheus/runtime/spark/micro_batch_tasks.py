@@ -209,7 +209,7 @@ class ShardTask:
 
 
 def _take_over(store: ShardFiles, rules: str) -> None:
-    """Go on with state that was written by other rules beside these: where queries start it was seen that this is right."""
+    """Go on with state that was written with other rules beside these; when the query started, that was found right."""
     data = store.head()
     if data is not None and (head := Head.from_bytes(data)).rules != rules:
         store.set_head(replace(head, rules=rules).to_bytes())

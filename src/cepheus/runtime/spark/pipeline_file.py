@@ -95,14 +95,16 @@ class DetectSpec:
     provenance: bool | str = False
     shards: int | None = None
     split: str = "auto"
+    read: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSpec:
-    """Where Spark runs, and its settings."""
+    """Where Spark runs, and its settings; ``metrics`` is the port at which a stream's figures are served."""
 
     master: str = "local[*]"
     name: str = "cepheus"
+    metrics: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -179,6 +181,7 @@ def _pipeline_table(folder: Path) -> Table[Pipeline]:
         "restart": one_of("fresh state"),
         "options": _OPTIONS,
     }
+    spark: Keys = {"master": text, "name": text, "metrics": integer(0), "options": _OPTIONS}
     return Table(
         "a pipeline",
         _pipeline,
@@ -187,7 +190,7 @@ def _pipeline_table(folder: Path) -> Table[Pipeline]:
             "sources": Tables(Table("this source", _with_format(SourceSpec), source, _FORMAT)),
             "sinks": Tables(Table("this sink", _with_format(SinkSpec), sink, _FORMAT)),
             "detect": _DETECT,
-            "spark": Table("[spark]", SparkSpec, {"master": text, "name": text, "options": _OPTIONS}),
+            "spark": Table("[spark]", SparkSpec, spark),
         },
     )
 
@@ -261,6 +264,7 @@ _DETECT = Table(
         "calculus": _calculus,
         "shards": integer(1),
         "split": one_of("auto", "keys", "bands", "slices", "whole"),
+        "read": one_of("auto", "spark", "files"),
     },
     renamed={"watermark": 'it is called lateness: lateness = "10 seconds"'},
 )

@@ -13,6 +13,7 @@ from cepheus.runtime.spark.checkpoint_rules import FILE
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.micro_batches import DetectionQuery
 from cepheus.runtime.spark.pipeline_file import Pipeline, SinkSpec, SourceSpec
+from cepheus.runtime.spark.stream_metrics import serve_metrics
 from cepheus.runtime.spark.stream_sinks import is_possible
 from cepheus.runtime.spark.streaming_answer import ties_of
 
@@ -47,6 +48,10 @@ def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
             _write(_chosen(found, frame, sink), sink)
         return found.ties()
     queries = [_started(found, sink) for sink in pipeline.sinks]
+    for number, query in enumerate(queries):
+        if pipeline.spark.metrics is not None and isinstance(query, DetectionQuery):
+            port = pipeline.spark.metrics + number if pipeline.spark.metrics else 0
+            serve_metrics(query, port, name=f"{pipeline.spark.name}-{number}" if number else pipeline.spark.name)
     first, *others = queries  # every sink has a query that finds, and counts, the same
     counted = _counted(first, found)
     for query in others:

@@ -14,11 +14,12 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.values import ValueType
 from cepheus.engine.base.interface import Engine
 from cepheus.runtime.spark.checkpoint_rules import fingerprint
-from cepheus.runtime.spark.layout import TIME, TYPE
+from cepheus.runtime.spark.layout import PROBABILITY, SEQUENCE, START, TIME, TYPE
 from cepheus.runtime.spark.order import tied_rows
 from cepheus.runtime.spark.shard import Job, memory
 from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
+_BEFORE_ATTRIBUTES = (TYPE, TIME, START, PROBABILITY, SEQUENCE)
 _LAYOUT = b"layout"
 """Where a blob of events says which types and attributes its columns stand for."""
 
@@ -85,13 +86,15 @@ class JobWork:
         types, columns = json.loads(told)
         codes = pa.array([layout.types.index(name) if name in layout.types else None for name in types], pa.int32())
         moved = codes.take(events.column(TYPE).combine_chunks())
-        arrays = {name: events.column(name) for name in events.column_names if not name[1:].isdigit()}
+        others = [name for name in events.column_names if not name[1:].isdigit()]
+        arrays = {name: events.column(name) for name in others if name in _BEFORE_ATTRIBUTES}
         arrays[TYPE] = moved
         before = {(name, kind): f"a{number}" for number, (name, kind) in enumerate(columns)}
         for key in layout.columns:
             old = before.get((key[0], key[1].value))
             kind = pa.int64() if key[1] is ValueType.TIMESTAMP else key[1].arrow
             arrays[layout.name_of(key)] = pa.nulls(events.num_rows, kind) if old is None else events.column(old)
+        arrays |= {name: events.column(name) for name in others if name not in _BEFORE_ATTRIBUTES}
         return pa.table(arrays).filter(moved.is_valid())
 
     @cached_property

@@ -101,7 +101,8 @@ class ShardMachine:
         until = max(head.floor, watermark)
         late = None
         if events is not None and events.num_rows:
-            events, late = self._apart(events, until if late_before is None else late_before)
+            # what lies before the floor has been processed, also if more lateness is allowed than before
+            events, late = self._apart(events, until if late_before is None else max(late_before, head.floor))
             head = replace(head, late=head.late + (0 if late is None else late.num_rows))
             if events.num_rows:
                 head = self._add(store, live, head, self._work.in_order(events))
