@@ -63,7 +63,7 @@ class Knob:
             return 0.0, 1.0
         if self.kind is not KnobKind.CONSTANT:
             return 0.0, max(4.0 * value, float(SECOND))
-        reach = max(abs(value), 1.0)
+        reach = max(abs(value) / 2, 1.0)
         return value - reach, value + reach
 
     def shown(self, value: Number | None = None) -> str:

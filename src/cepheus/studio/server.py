@@ -113,10 +113,14 @@ class Studio:
     def serve(self) -> None:
         """Serve until ``stop``, or an interruption."""
         try:
-            asyncio.run(self._server.serve(sockets=[self._socket]))
+            asyncio.run(self._serve())
         finally:
             self.live.stop()
             self._socket.close()
+
+    async def _serve(self) -> None:
+        await self._server.serve(sockets=[self._socket])
+        await asyncio.sleep(0.05)  # connections that were told to close get to it
 
     def stop(self) -> None:
         """Stop serving."""

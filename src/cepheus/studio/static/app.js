@@ -191,9 +191,11 @@ class App {
     say(`Opening ${name}…`);
     const opened = await guarded(() => ask("example", { name }));
     if (!opened) return;
-    this.editor.name = `${name}.tesla`;
-    this.editor.text = opened.text;
-    at("save").hidden = true;
+    const document_ = { name: `${name}.tesla`, text: opened.text, saved: false };
+    const known = this.documents.findIndex((each) => each.name === document_.name && !each.saved);
+    if (known >= 0) this.documents[known] = document_;
+    else { this.documents.push(document_); at("document").append(make("option", {}, document_.name)); }
+    this.openDocument(document_);
     this.timeline.keys = {};
     this.took(opened.events);
     await this.editor.analyse();

@@ -13,6 +13,45 @@ export function layout(nodes, edges, direction = "TB") {
   return { places: new Map(nodes.map((node) => [node.name, graph.node(node.name)])), lines: new Map(edges.map(([from, to]) => [`${from}>${to}`, graph.edge(from, to).points])), width: size.width, height: size.height };
 }
 
+// Places for the nodes of a network, which has no direction: springs along links, everything else pushed apart.
+export function spread(nodes, links) {
+  const places = nodes.map((_, at) => {
+    const turn = (2 * Math.PI * at) / nodes.length;
+    return { x: Math.cos(turn), y: Math.sin(turn) };
+  });
+  const index = new Map(nodes.map((node, at) => [node.name, at]));
+  for (let round = 0; round < 300; round += 1) {
+    const heat = 0.1 * (1 - round / 300);
+    const push = places.map(() => ({ x: 0, y: 0 }));
+    places.forEach((one, i) => places.forEach((other, j) => {
+      if (i === j) return;
+      const x = one.x - other.x;
+      const y = one.y - other.y;
+      const far = Math.max(x * x + y * y, 0.001);
+      push[i].x += (0.25 * x) / far;
+      push[i].y += (0.25 * y) / far;
+    }));
+    for (const [from, to] of links) {
+      const [i, j] = [index.get(from), index.get(to)];
+      const x = places[j].x - places[i].x;
+      const y = places[j].y - places[i].y;
+      push[i].x += x; push[i].y += y; push[j].x -= x; push[j].y -= y;
+    }
+    places.forEach((place, i) => {
+      const size = Math.max(Math.hypot(push[i].x, push[i].y), 1e-9);
+      const step = Math.min(size, heat);
+      place.x += (push[i].x / size) * step;
+      place.y += (push[i].y / size) * step;
+    });
+  }
+  const [left, top] = [Math.min(...places.map((each) => each.x)), Math.min(...places.map((each) => each.y))];
+  const [right, bottom] = [Math.max(...places.map((each) => each.x)), Math.max(...places.map((each) => each.y))];
+  const gap = 190 * Math.sqrt(nodes.length);
+  const scale = gap / Math.max(right - left, bottom - top, 1e-9);
+  const moved = new Map(nodes.map((node, at) => [node.name, { x: 80 + (places[at].x - left) * scale, y: 50 + (places[at].y - top) * scale }]));
+  return { places: moved, width: 160 + (right - left) * scale, height: 100 + (bottom - top) * scale };
+}
+
 export function frame(width, height, label) {
   const arrow = draw("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto" }, draw("path", { d: "M0 0L10 5L0 10z", class: "arrow" }));
   return draw("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "xMidYMid meet", role: "group", "aria-label": label }, draw("defs", {}, arrow));

@@ -83,7 +83,7 @@ export class Live {
     if (rates.length < 2) return;
     const data = [rates.map((each) => each[0]), rates.map((each) => each[1]), rates.map((each) => each[2])];
     if (this.drawn) { this.drawn.setData(data); return; }
-    const axis = { stroke: colour("quiet"), grid: { stroke: colour("line") }, ticks: { stroke: colour("line") } };
+    const axis = { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") } };
     this.drawn = new uPlot({ width: Math.max(300, this.chart.clientWidth - 30), height: 150, axes: [axis, axis, { ...axis, side: 1, scale: "found", grid: { show: false } }],
       series: [{}, { label: "events/s", stroke: colour("given"), width: 2, fill: `${colour("given")}22` }, { label: "matches/s", stroke: colour("made"), width: 2, scale: "found" }] }, data, this.chart);
   }

@@ -1,7 +1,7 @@
 // Network: a simulated network of processors. Trees, partial rules as text, traffic by link, playback, a crash at a click.
 import { ask } from "./api.js";
 import { draw, guarded, make, number, say } from "./dom.js";
-import { frame, layout, node, text } from "./graph.js";
+import { frame, node, spread, text } from "./graph.js";
 
 const WIDTH = 116;
 
@@ -69,7 +69,7 @@ export class Network {
   drawGraph() {
     const nodes = this.found.processors.map((each) => ({ ...each, width: WIDTH, height: 52 }));
     const edges = this.found.links.map((link) => [link.one, link.other]);
-    const { places, width, height } = layout(nodes, edges, "LR");
+    const { places, width, height } = spread(nodes, edges);
     const svg = frame(Math.max(width, 320), Math.max(height, 200), "Network of processors");
     const load = new Map();
     if (this.frame) for (const [from, to, count] of this.frame.links) load.set(`${from}>${to}`, count);

@@ -21,9 +21,9 @@ export class WhatIf {
     this.chart = make("div", { id: "sweep-chart" });
     this.choice.onchange = () => this.bounds();
     page.append(
-      make("div", { class: "card" }, make("div", { class: "bar" }, make("h2", {}, "What if the numbers were others?"), make("span", { class: "grow" }),
-        make("button", { onclick: () => this.reset() }, "Reset"), make("button", { id: "apply-knobs", onclick: () => this.apply() }, "Write into the rules")), this.list, this.counts),
-      make("div", { class: "card details" }, make("div", { class: "bar" }, make("h2", {}, "Sweep"), this.choice, this.low, "to", this.high,
+      make("div", { class: "card", id: "knobs-card" }, make("div", { class: "bar" }, make("h2", {}, "What if the numbers were others?"), make("span", { class: "grow" }),
+        make("button", { onclick: () => this.reset() }, "Reset"), make("button", { id: "apply-knobs", onclick: () => this.apply() }, "Write into the rules")), this.counts, this.list),
+      make("div", { class: "card", id: "sweep-card" }, make("div", { class: "bar" }, make("h2", {}, "Sweep"), this.choice, this.low, "to", this.high,
         make("label", { class: "quiet" }, this.labelled, " precision and recall by labels"), make("button", { id: "sweep", class: "main", onclick: () => this.sweep() }, "Sweep")), this.chart));
   }
 
@@ -135,7 +135,7 @@ export class WhatIf {
     const scored = points.some((point) => point.recall !== undefined);
     const xs = points.map((point) => point.value / this.scale);
     const data = [xs, points.map((point) => point.count), ...(scored ? [points.map((point) => point.precision ?? null), points.map((point) => point.recall ?? null)] : [])];
-    const axis = { stroke: colour("quiet"), grid: { stroke: colour("line") }, ticks: { stroke: colour("line") } };
+    const axis = { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") } };
     const line = (label, ink, scale) => ({ label, stroke: colour(ink), width: 2, scale, points: { size: 6 } });
     this.chart.replaceChildren();
     new uPlot({

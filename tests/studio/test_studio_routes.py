@@ -10,50 +10,23 @@ from typing import Any
 
 import httpx
 import pytest
+from studio_cases import QUERY, SCENARIO
 
 from cepheus.api import compile
 from cepheus.studio.server import Studio
 from cepheus.studio.workspace import FIRE, Workspace
-from studio.conftest import Start
 
 Ask = Callable[..., Any]
 
-QUERY = """
-SELECT * FROM Price MATCH_RECOGNIZE (
-  PARTITION BY symbol ORDER BY time MEASURES A.price AS top
-  ONE ROW PER MATCH PATTERN (A B+) DEFINE B AS B.price < PREV(B.price)
-) AS Dip
-"""
-SCENARIO = """
-rules = "define C(n: int) from A(n=$x) and last B(n=$x) within 5 s from A where n = A.n"
-duration = "5 s"
-warm_up = "1 s"
-[network]
-links = [["p1", "p2", "5 ms"], ["p2", "p3", "5 ms"]]
-[[source]]
-processor = "p1"
-types = ["A"]
-rate = 10.0
-attributes = { n = [1, 2] }
-[[source]]
-processor = "p3"
-types = ["B"]
-rate = 10.0
-attributes = { n = [1, 2] }
-[[sink]]
-processor = "p2"
-subscribes = ["C"]
-"""
-
 
 @pytest.fixture
-def studio(start: Start, tmp_path: Path) -> Studio:
+def studio(start_studio: Callable[..., Studio], tmp_path: Path) -> Studio:
     scenario = tmp_path / "line.toml"
     scenario.write_text(SCENARIO)
     (tmp_path / "live.jsonl").touch()
     workspace = Workspace.of([])
     workspace.scenarios = (scenario,)
-    return start(workspace, follow=[tmp_path / "live.jsonl"])
+    return start_studio(workspace, follow=[tmp_path / "live.jsonl"])
 
 
 @pytest.fixture
@@ -153,8 +126,8 @@ def test_a_belief_is_edited_in_the_rule_text(ask: Ask) -> None:
     told = ask("belief/edit", {"text": told["text"], "rule": "Fire", **smoke})
     temp = {"node": "Temp", "parents": ["Fire"], "states": ["YES", "NO"], "rows": [[1, 0], [0.5, 0.5]]}
     rain = {"node": "Rain", "parents": ["Fire"], "states": ["YES", "NO"], "rows": [[0, 1], [0, 1]]}
-    for edit in (temp, rain):
-        told = ask("belief/edit", {"text": told["text"], "rule": "Fire", **edit})
+    for table in (temp, rain):
+        told = ask("belief/edit", {"text": told["text"], "rule": "Fire", **table})
     assert told["probability"] == pytest.approx(1 / (1 + 0.2 * 0.5 * 0.5))
     assert compile(told["text"]).belief("Fire").probability() == pytest.approx(told["probability"])
     bif = ask("belief/export", {"text": told["text"], "rule": "Fire"})["text"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -11,17 +12,16 @@ from cepheus.core.errors import OptionError
 from cepheus.studio.security import MOST_SENT, Access
 from cepheus.studio.server import Studio
 from cepheus.studio.workspace import Workspace
-from studio.conftest import Start
 
 
 @pytest.fixture
-def studio(start: Start, tmp_path: Path) -> Studio:
+def studio(start_studio: Callable[..., Studio], tmp_path: Path) -> Studio:
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "fire.tesla").write_text("define Fire() from Smoke()")
     (tmp_path / "inside" / "events.jsonl").write_text('{"type": "Smoke", "time": 1}\n')
     (tmp_path / "outside.jsonl").write_text('{"type": "Secret", "time": 1}\n')
     (tmp_path / "inside" / "link.jsonl").symlink_to(tmp_path / "outside.jsonl")
-    return start(Workspace.of([tmp_path / "inside" / "fire.tesla"]))
+    return start_studio(Workspace.of([tmp_path / "inside" / "fire.tesla"]))
 
 
 def post(studio: Studio, path: str, body: object, **headers: str) -> httpx.Response:
