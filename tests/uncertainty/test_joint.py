@@ -182,6 +182,22 @@ def test_a_sum_that_is_approximated_says_how_far_it_may_be_off() -> None:
     assert abs(probability - truth) < 4.0 * error
 
 
+@pytest.mark.parametrize("members", [2, 3, 12])
+def test_a_deviation_of_members_that_may_not_be_there_needs_two_of_them(members: int) -> None:
+    rule = "define H() from S() and 0 <= Stddev(Temp().value within 90 us from S)"
+    events = [Event("Temp", time, {"value": time, "km": 0.0}, probability=0.25) for time in range(members)]
+    probability, error = only(rule, [*events, made("S", members, a=1.0)])
+    truth = float(stats.binom(members, 0.25).sf(1))
+    assert abs(probability - truth) <= (1e-12 if members <= Calculus().exact_members else 4.0 * error)
+    assert error < 0.01
+
+
+def test_a_slope_needs_members_of_two_times() -> None:
+    rule = "define H() from S() and -100 < Slope(Temp().value within 90 us from S)"
+    events = [Event("Temp", time, {"value": 1.0, "km": 0.0}, probability=0.5) for time in (1, 1, 2)]
+    assert only(rule, [*events, made("S", 3, a=1.0)])[0] == 0.375  # the last, and one of the others at least
+
+
 class Heavy(stats.rv_continuous):  # type: ignore[misc]  # SciPy says nothing of types
     """A distribution that has taken another's name."""
 
