@@ -198,6 +198,13 @@ def test_a_slope_needs_members_of_two_times() -> None:
     assert only(rule, [*events, made("S", 3, a=1.0)])[0] == 0.375  # the last, and one of the others at least
 
 
+def test_an_event_at_two_places_of_a_pattern_took_place_once() -> None:
+    rule = "define H() from S() and last Temp() as A within 10 us from S and first Temp(km<2) as B within 10 us from S"
+    events = [Event("Temp", 1, {"value": 1.0, "km": 1.0}, probability=0.75), made("S", 2, a=1.0)]
+    assert only(rule, events) == (0.75, 0.0)
+    assert compiled(rule, events)[0][0] == 0.75
+
+
 class Heavy(stats.rv_continuous):  # type: ignore[misc]  # SciPy says nothing of types
     """A distribution that has taken another's name."""
 
