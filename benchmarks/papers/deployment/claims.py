@@ -137,7 +137,9 @@ class Points:
             case {"trend": measure, "of": pairs}:
                 first, last = self.values[0], self.values[-1]
                 return [
-                    Part(_versus(pair), RatioChange(self._ratio(measure, pair, last), self._ratio(measure, pair, first)))
+                    Part(
+                        _versus(pair), RatioChange(self._ratio(measure, pair, last), self._ratio(measure, pair, first))
+                    )
                     for pair in _pairs(pairs)
                 ]
             case {"swing": measure, "of": strategies}:
