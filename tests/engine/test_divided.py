@@ -23,7 +23,8 @@ RULES = """
     rule Product define Product(v: double) from A(x*y > 1) as T where v = T.x
     rule Again define Again(v: double) from Product(v > 2) as T where v = T.v
     rule Latest define Latest() from A() as T and last B(x > 1 and k = 'p') within 20 us from T
-    rule Twice define Twice() from A(x = $x and y = $y) as T and last B(x < $x and y < $y and x < $y) within 20 us from T
+    rule Twice define Twice() from A(x = $x and y = $y) as T
+    and last B(x < $x and y < $y and x < $y) within 20 us from T
 """
 
 
