@@ -132,6 +132,31 @@ def test_two_last_of_uncertain_events() -> None:
     assert sorted(fast) == sorted(round(p, 9) for p, _ in weighed(Case.of(TYPES + rule, events)).values())
 
 
+CHAINS = [
+    ("last Temp(value>30) as E within 10 us from S and last Temp(value>30) as F within 10 us from E", True),
+    ("each Temp(value>30) as E within 10 us from S and first Temp(value>30) as F within 10 us from E", True),
+    ("2 last Temp(value>30) as E within 10 us from S and not Temp(value>30) within 2 us from E", True),
+    ("each Temp(value>30) as E within 10 us from S and not Temp(value>30) between E and S", True),
+    ("first Temp(value>30) as E within 10 us from S and 1 <= Count(Temp(value>30) between S and E)", True),
+    ("first Temp(value>30) as E within 10 us from S and last Temp(value>30) as F within 10 us from E", False),
+    ("last Temp(value>30) as E within 10 us from S and not Temp(value>31) between E and S", False),
+    ("last Temp(value>30) as E within 10 us from S and last Temp(value>31) as F within 10 us from S", False),
+]
+
+
+@pytest.mark.parametrize(("parts", "in_kernel"), CHAINS)
+def test_events_of_one_type_that_lie_one_before_the_other_do_not_share_anything(parts: str, in_kernel: bool) -> None:
+    rule = f"define H() from S() and {parts}"
+    values = (30.5, 30.0, 29.5, 31.0)
+    events = [temp(time, value, UNSURE) for time, value in enumerate(values, 1)] + [made("S", 5, a=1.0)]
+    exact = weighed(Case.of(TYPES + rule, events))
+    fast = compiled(rule, events)
+    assert len(fast) > 1
+    assert all(found is in_kernel for _, found in fast)
+    assert np.allclose(sorted(p for p, _ in fast), sorted(p for p, _ in exact.values()), atol=1e-9 if in_kernel else 0)
+    assert not differences(Case.of(TYPES + rule, events), 2000, 1)
+
+
 def test_readings_of_a_sensor_drift_together() -> None:
     rules = """
         event Reading(sensor: string, value: double)
