@@ -156,9 +156,7 @@ def test_mqtt_topics(tmp_path: Path, mosquitto: ServerProcess) -> None:
     half = essence(expected(EVENTS[:100]))
 
     async def both() -> None:
-        at_work = asyncio.create_task(
-            run_until(described, lambda: len(lines_of(tmp_path / "out.jsonl")) >= len(half))
-        )
+        at_work = asyncio.create_task(run_until(described, lambda: len(lines_of(tmp_path / "out.jsonl")) >= len(half)))
         await asyncio.sleep(0.5)
         await asyncio.to_thread(publish, GIVEN[:100])
         await at_work

@@ -57,7 +57,13 @@ def test_running_again_after_the_end_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_is_no_event_goes_to_the_dead_letters(tmp_path: Path) -> None:
     good = payloads(EVENTS)
-    bad = [b"garbage", b"\xff\xfe", b'{"type": "Temp", "time": 5, "area": 7, "value": 1.5}', b'{"type": "Temp"}', b"[1]"]
+    bad = [
+        b"garbage",
+        b"\xff\xfe",
+        b'{"type": "Temp", "time": 5, "area": 7, "value": 1.5}',
+        b'{"type": "Temp"}',
+        b"[1]",
+    ]
     steps = tuple(good[:40] + bad + good[40:])
     letters = NamedSink("dead", ToFile(tmp_path / "dead.jsonl"))
     for together in (1, 200):

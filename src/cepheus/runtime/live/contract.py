@@ -33,7 +33,14 @@ NOWHERE: Position = None
 
 
 class Disconnected(Exception):  # noqa: N818  # it is no fault of the user's: it passes
-    """The other side is not there now; the message says why. It is tried again."""
+    """The other side is not there now; the message says why. It is tried again.
+
+    A sink may tell that the first few of what it was to write have ``arrived``.
+    """
+
+    def __init__(self, message: str, arrived: int = 0) -> None:
+        super().__init__(message)
+        self.arrived = arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +136,15 @@ class Source(Protocol):
 
 
 class Sink(Protocol):
-    """A sink at work."""
+    """A sink at work; of one that is ``sure``, what was written has arrived when ``write`` returns."""
+
+    sure: bool
 
     async def open(self, position: Position) -> None:
         """Begin, or go on; the position is what ``flush`` gave before the state was last saved, or ``NOWHERE``."""
 
     async def write(self, output: Output) -> None:
-        """Take composite events; they need not have arrived when this returns."""
+        """Take composite events; unless the sink is sure, they need not have arrived when this returns."""
 
     async def flush(self) -> Position:
         """Wait until all that was written has arrived for good; give where the sink stands."""

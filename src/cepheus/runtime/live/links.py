@@ -63,15 +63,26 @@ class SteadySink:
         if not len(own):
             return
         self._unsure.append(own)
-        sink = self._sink
         try:
-            if sink is None:
+            if self._sink is None:
                 raise Disconnected("it was not opened")
-            await sink.write(own)
+            await self._write_last()
         except Disconnected as lost:
             await self._lost(lost)
             await self._connected(self._open)  # which writes it, too
         self._link.passed += len(own)
+
+    async def _write_last(self) -> None:
+        """Write what was handed over last; of what arrived nothing is written again."""
+        assert self._sink is not None
+        try:
+            await self._sink.write(self._unsure[-1])
+        except Disconnected as lost:
+            if lost.arrived:
+                self._unsure[-1] = self._unsure[-1].picked(range(lost.arrived, len(self._unsure[-1])))
+            raise
+        if self._sink.sure:
+            self._unsure.clear()
 
     async def flush(self) -> Position:
         """Wait until all has arrived."""
@@ -98,8 +109,14 @@ class SteadySink:
         self._sink = self._described.build(self._around)
         await self._sink.open(self._position)
         self._link.connected, self._link.trouble = True, ""
-        for output in self._unsure:
-            await self._sink.write(output)
+        waiting, self._unsure = self._unsure, []
+        for place, output in enumerate(waiting):
+            self._unsure.append(output)
+            try:
+                await self._write_last()
+            except Disconnected:
+                self._unsure += waiting[place + 1 :]
+                raise
 
     async def _lost(self, lost: Disconnected) -> None:
         if str(lost) != self._link.trouble:

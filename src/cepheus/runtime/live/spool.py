@@ -104,6 +104,10 @@ class Spool:
             after, range(count, after[2]), payloads, origins=topics if any(topics) else None, received=received
         )
 
+    def latest(self) -> Messages | None:
+        """The messages of the last file, for whoever must know what came last."""
+        return self.read((self._number, 0, 0), 1 << 62)
+
     def forget(self, position: Position) -> None:
         """Remove the files before the one of a position."""
         for number in self._numbers() if position else ():

@@ -28,6 +28,8 @@ class ToFile:
 class FileWriter:
     """Writes lines at the end of a file."""
 
+    sure = False
+
     def __init__(self, described: ToFile, around: Surroundings) -> None:
         self._path = described.path
         self._around = around
@@ -88,6 +90,8 @@ class ToConsole:
 
 class ConsoleWriter:
     """Prints lines."""
+
+    sure = True
 
     async def open(self, position: Position) -> None:
         """There is nothing to open."""

@@ -48,6 +48,8 @@ class ToWebhook:
 class WebhookWriter:
     """Posts; the answer must be one of success, else it is tried again, unless the receiver says that it is no use."""
 
+    sure = True
+
     def __init__(self, described: ToWebhook, around: Surroundings) -> None:
         self._described = described
         self._around = around
@@ -64,7 +66,7 @@ class WebhookWriter:
         import aiohttp
 
         url = self._described.url
-        for key, name, line in zip(output.keys, output.types, output.lines, strict=True):
+        for place, (key, name, line) in enumerate(zip(output.keys, output.types, output.lines, strict=True)):
             headers = {"Content-Type": "application/json", "Idempotency-Key": key, "Cepheus-Type": name}
             if self._described.token is not None:
                 headers["Authorization"] = f"Bearer {self._described.token}"
@@ -72,9 +74,9 @@ class WebhookWriter:
                 async with self._session.post(url, data=line.encode(), headers=headers) as answer:
                     status = answer.status
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
-                raise Disconnected(f"no answer from {url} ({str(error) or 'it takes too long'})") from None
+                raise Disconnected(f"no answer from {url} ({str(error) or 'it takes too long'})", place) from None
             if status >= _SERVER_FAULTS or status in _COMES_BACK:
-                raise Disconnected(f"{url} answered {status}")
+                raise Disconnected(f"{url} answered {status}", place)
             if status >= _BAD:
                 raise self._around.refused(f"{url} refuses what is posted: {status}", "look at its log, and at token")
 
@@ -110,6 +112,8 @@ class ToListeners:
 
 class Broadcaster:
     """Tells all who listen; one who is too slow is cut off, and may come back for what was missed."""
+
+    sure = True
 
     def __init__(self, described: ToListeners, around: Surroundings) -> None:
         self._described = described
@@ -191,15 +195,16 @@ class Broadcaster:
             return web.json_response({"error": "the token is missing or wrong"}, status=401)
         socket = web.WebSocketResponse(heartbeat=30.0)
         await socket.prepare(request)
+        gone = asyncio.ensure_future(socket.receive())  # nothing is asked of listeners: what they send ends it
         with self._listening(request.query.get("after")) as queue, suppress(ConnectionError):
-            while not socket.closed:
-                try:
-                    told = await asyncio.wait_for(queue.get(), _SIGN_OF_LIFE_SECONDS)
-                except TimeoutError:
-                    continue
-                if told is None:
+            while True:
+                told = asyncio.ensure_future(queue.get())
+                await asyncio.wait([told, gone], return_when=asyncio.FIRST_COMPLETED)
+                if not told.done() or told.result() is None:
+                    told.cancel()
                     break
-                key, name, line = told
+                key, name, line = told.result() or ("", "", "")
                 await socket.send_str(f'{{"key": {json.dumps(key)}, "type": {json.dumps(name)}, "event": {line}}}')
+        gone.cancel()
         await socket.close()
         return socket

@@ -35,6 +35,8 @@ class ToKafka:
 class KafkaWriter:
     """Produces messages, in order and without doubles as long as it lives."""
 
+    sure = False
+
     def __init__(self, described: ToKafka, around: Surroundings) -> None:
         self._described = described
         self._around = around

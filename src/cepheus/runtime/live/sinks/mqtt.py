@@ -33,6 +33,8 @@ class ToMqtt:
 class MqttWriter:
     """Publishes messages."""
 
+    sure = False
+
     def __init__(self, described: ToMqtt, around: Surroundings) -> None:
         self._described = described
         self._around = around

@@ -32,6 +32,8 @@ class ToNats:
 class NatsWriter:
     """Publishes messages, and waits until the stream has them."""
 
+    sure = True
+
     def __init__(self, described: ToNats, around: Surroundings) -> None:
         self._described = described
         self._around = around

@@ -31,6 +31,8 @@ class ToPostgres:
 class PostgresWriter:
     """Inserts rows, each call in a transaction of its own."""
 
+    sure = True
+
     def __init__(self, described: ToPostgres, around: Surroundings) -> None:
         self._described = described
         self._around = around

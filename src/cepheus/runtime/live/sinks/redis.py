@@ -55,6 +55,8 @@ class ToRedis:
 class RedisWriter:
     """Adds entries."""
 
+    sure = True
+
     def __init__(self, described: ToRedis, around: Surroundings) -> None:
         self._described = described
         self._around = around
