@@ -99,6 +99,7 @@ stream = true
 format = "parquet"
 path = "out"
 checkpoint = "checkpoint"
+writer = "operator"
 trigger = "available now"
 
 [detect]
