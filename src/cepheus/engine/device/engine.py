@@ -25,7 +25,6 @@ from cepheus.engine.device.kernel import evaluate_here, run
 from cepheus.engine.device.opencl import Device, DeviceFault, choose
 from cepheus.engine.device.put_off import MOST_PUT_OFF, PutOff, PutOffAt, RecordField
 from cepheus.engine.lowered.made_of import Kernel
-from cepheus.engine.lowered.snapshot import Saved, read, require_texts, write
 from cepheus.kernel.lanes import room_in_column
 from cepheus.kernel.memory import At
 from cepheus.kernel.process import replay
@@ -64,6 +63,11 @@ class DeviceEngine(ColumnsEngine):
     def crossover(self) -> Crossover:
         """From when on work is left to the device."""
         return self._crossover
+
+    @property
+    def kept_as(self) -> str:
+        """The engine that its snapshots are of: the host goes on from them as well."""
+        return ColumnsEngine.name
 
     def _begin_own(self) -> None:
         self._put_off = PutOff()
@@ -242,12 +246,3 @@ class DeviceEngine(ColumnsEngine):
         self._output.put(fields)
         self._context.use_output(self._output)
         self._context[At.OUTPUT_EVENTS] = fields.shape[1]
-
-    def snapshot(self) -> bytes:
-        """The rules and the stored events, as bytes: a snapshot of the columns engine."""
-        return write(ColumnsEngine.name, self.saved())
-
-    def _read(self, data: bytes) -> Saved:
-        saved = read(ColumnsEngine.name, data)
-        require_texts(saved, saved.texts)
-        return saved

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -157,9 +158,8 @@ class Device:
         self._kept: list[NDArray[Any]] = []
         with faults(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._context = self._cl.Context([device])
+            self._context, program = _built(device, self.block)
             self.queue = self._cl.CommandQueue(self._context)
-            program = self._cl.Program(self._context, _source(self.block)).build(options=["-cl-std=CL1.2"])
             self._kernels = {kernel.function_name: kernel for kernel in program.all_kernels()}
 
     def buffer(self, name: str, size: int) -> Any:
@@ -192,6 +192,14 @@ class Device:
         found = self._kernels[kernel]
         found.set_args(*arguments)
         self._cl.enqueue_nd_range_kernel(self.queue, found, (rounded,), (self._group,))
+
+
+@cache
+def _built(device: Any, block: int) -> tuple[Any, Any]:
+    """A context of a device, and the kernels built for it, which all engines of a process share."""
+    cl = _pyopencl()
+    context = cl.Context([device])
+    return context, cl.Program(context, _source(block)).build(options=["-cl-std=CL1.2"])
 
 
 def _source(block: int) -> str:
