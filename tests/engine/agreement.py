@@ -28,7 +28,7 @@ from cepheus.engine.assembly.ending import end_input
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
-from cepheus.engine.device import engine as device_engine
+from cepheus.engine.device import calibration
 from cepheus.engine.device.crossover import ALWAYS
 from cepheus.engine.parallel import slices
 from strategies.corners import SHARE
@@ -46,7 +46,7 @@ def cut_anywhere() -> None:
 
 def always_on_device() -> None:
     """Have the device evaluate all that it can, however little it is."""
-    vars(device_engine)["crossover_of"] = lambda _: ALWAYS
+    vars(calibration)["crossover_of"] = lambda _: ALWAYS
 
 
 def deal_out() -> None:

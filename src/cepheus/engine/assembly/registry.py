@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ENGINES: dict[str, tuple[str, str]] = {
     "columns": ("cepheus.engine.columns.engine", "ColumnsEngine"),
-    "device": ("cepheus.engine.device.engine", "DeviceEngine"),
+    "device": ("cepheus.engine.device.calibration", "measured_engine"),
     "automata": ("cepheus.engine.automata.engine", "AutomataEngine"),
     "matching": ("cepheus.engine.matching.engine", "MatchingEngine"),
     "reference": ("cepheus.engine.reference.engine", "ReferenceEngine"),

@@ -14,11 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from cepheus.core.errors import CepheusWarning
+from cepheus.core.errors import CepheusWarning, Diagnostic, Severity
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.device.crossover import Crossover, crossover_of
+from cepheus.engine.device.crossover import ALWAYS, Crossover
 from cepheus.engine.device.evaluation import Counts, Evaluator, Made, TooMuch
 from cepheus.engine.device.fitting import DeviceRule, device_rules
 from cepheus.engine.device.kernel import evaluate_here, run
@@ -42,7 +42,7 @@ class DeviceEngine(ColumnsEngine):
     """Runs rules over columns, the search in large ones on a device.
 
     ``device`` is it, or words of its name; without any the first GPU is chosen, else the first device there is.
-    ``crossover`` says from how many pairs on a device is faster; it is measured once for each device and kept.
+    ``crossover`` says from when on it is asked; without one, whenever it can be (``measured_engine`` measures it).
     """
 
     name: ClassVar[str] = "device"
@@ -52,10 +52,10 @@ class DeviceEngine(ColumnsEngine):
         self,
         limit: int = DEFAULT_LIMIT,
         device: Device | str | None = None,
-        crossover: Crossover | None = None,
+        crossover: Crossover = ALWAYS,
     ) -> None:
         self._device: Device | None = device if isinstance(device, Device) else choose(device)
-        self._crossover = crossover_of(self._device) if crossover is None else crossover
+        self._crossover = crossover
         self.evaluated: dict[str, int] = {"device": 0, "host": 0}
         super().__init__(limit)
 
@@ -176,9 +176,9 @@ class DeviceEngine(ColumnsEngine):
         """Go on without the device."""
         name = "the device" if self._device is None else self._device.info.label
         self._device = self._evaluator = None
-        warnings.warn(
-            CepheusWarning(f"{name} failed ({why}); the host goes on alone, and nothing is lost"), stacklevel=2
-        )
+        message = f"{name} failed ({why}); the host goes on alone, and nothing is lost"
+        finding = Diagnostic("device-fault", message, severity=Severity.WARNING)
+        warnings.warn(CepheusWarning(finding), stacklevel=2)
 
     def _count_ties(self, counted: Counts) -> None:
         decided, passed_over, bounded = self._context.ties()
@@ -198,7 +198,7 @@ class DeviceEngine(ColumnsEngine):
             begin += count
         if len(made) > 1 and (np.diff(of) < 0).any():
             order = np.argsort(of, kind="stable")
-            fields, of = fields[:, order], of[order]
+            fields, of = fields.take(order, axis=1), of[order]
         return fields, np.bincount(of, minlength=records)
 
     def _on_host(self) -> tuple[Words, Words]:
@@ -238,7 +238,8 @@ class DeviceEngine(ColumnsEngine):
         if before:
             places = np.repeat(self._put_off.all_records[: len(counts), RecordField.PLACE], counts)
             keys = np.concatenate([2 * np.arange(before) + 1, 2 * places])
-            fields = np.concatenate([self._output.look(before), fields], axis=1)[:, np.argsort(keys, kind="stable")]
+            together = np.concatenate([self._output.look(before), fields], axis=1)
+            fields = together.take(np.argsort(keys, kind="stable"), axis=1)  # each field in one run of memory
         if self._full is not None and fields.shape[1] >= _WORTH_A_BLOCK:
             self._full.append(fields)
             self._context[At.OUTPUT_EVENTS] = 0

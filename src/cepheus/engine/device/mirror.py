@@ -14,7 +14,7 @@ import numpy as np
 
 from cepheus.engine.device.opencl import Device
 from cepheus.kernel.context import State
-from cepheus.kernel.program import ColumnField, Program, Words
+from cepheus.kernel.program import SLOT_TIME, ColumnField, Program, Words
 from cepheus.kernel.state import EntryField, LaneState, TypeState
 
 _SMALLEST = 64
@@ -134,4 +134,5 @@ def _rows(lane: int, begin: int, end: int, kind: int, state: State) -> Words:
     found = np.empty((end - begin, width + 1), np.int64)
     found[:, :width] = ring[numbers & mask]
     found[:, width] = numbers
+    found[:, SLOT_TIME] = state.entries[places, EntryField.TIME]  # a row that is out of reach may be another by now
     return found

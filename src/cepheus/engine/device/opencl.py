@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -43,7 +44,7 @@ JUMPING = len(ConstraintKind)
 """The kind of a constraint whose code has jumps: events that it is asked of may take different ways."""
 
 PLACES = MAX_POSITIONS + 2
-_NAMED = (DatePart, Op, ConstraintField, ConstraintKind, OutputField, OutputHeader, PolicyCode, StepField, StepFlag)
+_NAMED: tuple[type[IntEnum], ...] = (DatePart, Op, ConstraintField, ConstraintKind, OutputField, OutputHeader, PolicyCode, StepField, StepFlag)
 _PROCESSOR_BLOCK, _PROCESSOR_GROUP = 64, 4
 _MANY_THREADS_BLOCK, _MANY_THREADS_GROUP = 1, 64
 
@@ -131,7 +132,12 @@ def choose(wanted: str | None) -> Device:
         info = named[0][0]
         raise OptionError.of("device", f"the device {info.label} cannot be used: {info.refused}")
     usable.sort(key=lambda each: each[0].kind != "GPU")
-    return Device(*usable[0])
+    try:
+        return Device(*usable[0])
+    except DeviceFault as fault:
+        raise OptionError.of(
+            "device", f"the device {usable[0][0].label} cannot be used: {fault}", hint="choose the engine columns"
+        ) from fault
 
 
 @contextmanager
@@ -209,14 +215,10 @@ def _source(block: int) -> str:
     lines += [f"#define SLOT_ID {SLOT_ID}", f"#define SLOT_TIME {SLOT_TIME}", f"#define SLOT_START {SLOT_START}"]
     for table in _NAMED:
         lines += [f"#define {table.__name__}_{each.name} {int(each)}" for each in table]
-        if issubclass(table, Fields):
-            lines.append(f"#define {table.__name__}_WIDTH {table.row_words()}")
+        width = table.row_words() if issubclass(table, Fields) else 0
+        lines += [f"#define {table.__name__}_WIDTH {width}"] * bool(width)
     text = files("cepheus.engine.device").joinpath("kernels.cl").read_text(encoding="utf-8")
     return "\n".join([*lines, text])
-
-
-Open = Callable[[str | None], Device]
-"""How a device is opened; tests open one that fails."""
 
 
 def int32(*numbers: int) -> Sequence[np.int32]:
