@@ -68,7 +68,8 @@ class _Rule:
         if len(self._aliases) > 1 and random.random() < 0.5:
             one, other = random.sample(self._aliases, 2)
             return f"not {random.choice('ABC')}({inside}) as D between {one} and {other}"
-        return f"not {random.choice('ABC')}({inside}) as D within {random.choice((2, 9))} us from {random.choice(self._aliases)}"
+        reference = random.choice(self._aliases)
+        return f"not {random.choice('ABC')}({inside}) as D within {random.choice((2, 9))} us from {reference}"
 
     def _own_comparison(self) -> str:
         """A comparison of an event's own attributes with those of events before it, or constants."""
@@ -105,7 +106,9 @@ class _Rule:
         one, other = (self._number_of(kind, own, depth - 1) for _ in range(2))
         if kind == "double":
             form = random.choice(("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "abs({0} - {1})", "sqrt({0})"))
-            form = random.choice((form, "min({0}, {1})", "max({0}, {1})", "mod({0}, {1})", f"{{0}} * {random.choice(DOUBLES)!r}"))
+            form = random.choice(
+                (form, "min({0}, {1})", "max({0}, {1})", "mod({0}, {1})", f"{{0}} * {random.choice(DOUBLES)!r}")
+            )
             return "(" + form.format(one, other) + ")"
         form = random.choice(("{0} + {1}", "{0} - {1}", "{0} * {1}", "abs({0})", "mod({0}, {1})", "min({0}, {1})"))
         form = random.choice((form, "max({0}, {1})", "if({0} < {1}, {0}, {1})", f"{random.choice(_PARTS)}({{2}})"))

@@ -30,7 +30,9 @@ from cepheus.rules.check import check
 pyopencl = pytest.importorskip("pyopencl")
 
 DECLARED = "event A(x: int, y: double) event B(x: int, y: double) event C(x: int, y: double)\n"
-NEAR = "define N(x: int, d: double) from A(y=$y) and each B(abs(y - $y) < 4) within 1 ms from A where x=B.x, d=$y - B.y\n"
+NEAR = (
+    "define N(x: int, d: double) from A(y=$y) and each B(abs(y - $y) < 4) within 1 ms from A where x=B.x, d=$y - B.y\n"
+)
 CHAIN = (
     "define Q(x: int) from A(y=$y) and each B(y > $y) as One within 400 us from A and "
     "last C(y < One.y) within 300 us from One and not B(y > 49) as Large between C and A where x=C.x\n"
@@ -173,7 +175,7 @@ def test_sessions_go_on_with_or_without_a_device() -> None:
         session.restore(kept)
         assert session.engine_name == engine
     found += [each for event in events[150:] for each in session.feed(event)]
-    assert found == list(program.detect(events))
+    assert found == program.detect(events).to_events()
 
 
 def test_uncertain_events_give_way_to_an_engine_of_probabilities() -> None:

@@ -1,7 +1,7 @@
 """The device engine: the columns engine, which has terminators with large states evaluated on a device.
 
-Everything is stored, filtered and indexed on the host, as the columns engine does it. Terminators of rules that a device
-can evaluate, and whose states hold enough events, are put off (``kernel.py``) and evaluated many at a time
+Everything is stored, filtered and indexed on the host, as the columns engine does it. Terminators of rules that a
+device can evaluate, and whose states hold enough events, are put off (``kernel.py``) and evaluated many at a time
 (``evaluation.py``); what they make is put where it belongs among what the host has made. Rules that a device cannot
 evaluate, and states with few events, are left to the host. If a device fails, the host evaluates what was put off, so
 nothing is lost, and it does so from then on.
@@ -19,10 +19,10 @@ from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.device.crossover import ALWAYS, Crossover
-from cepheus.engine.device.evaluation import Counts, Evaluator, Made, TooMuch
+from cepheus.engine.device.evaluation import Counts, Evaluator, Made, TooMuchError
 from cepheus.engine.device.fitting import DeviceRule, device_rules
 from cepheus.engine.device.kernel import evaluate_here, run
-from cepheus.engine.device.opencl import Device, DeviceFault, choose
+from cepheus.engine.device.opencl import Device, DeviceError, choose
 from cepheus.engine.device.put_off import MOST_PUT_OFF, PutOff, PutOffAt, RecordField
 from cepheus.engine.lowered.made_of import Kernel
 from cepheus.kernel.lanes import room_in_column
@@ -131,7 +131,11 @@ class DeviceEngine(ColumnsEngine):
         if given is None:
             return 1
         begin = self._context[At.INPUT_NEXT]
-        codes = given.codes[begin : begin + _AT_ONCE] if given.rows is None else given.codes[given.rows[begin : begin + _AT_ONCE]]
+        codes = (
+            given.codes[begin : begin + _AT_ONCE]
+            if given.rows is None
+            else given.codes[given.rows[begin : begin + _AT_ONCE]]
+        )
         share = np.count_nonzero(given.kinds[codes] == rule.type)
         return max(1, min(int(share), MOST_PUT_OFF))
 
@@ -163,9 +167,9 @@ class DeviceEngine(ColumnsEngine):
             if self._evaluator is None:
                 self._evaluator = Evaluator(self._device, self._program)
             made, counted = self._evaluator.evaluate(rules, records, self._state)
-        except TooMuch:
+        except TooMuchError:
             return None
-        except DeviceFault as fault:
+        except DeviceError as fault:
             self._give_up(str(fault))
             return None
         self._count_ties(counted)

@@ -1,9 +1,9 @@
 """The evaluation of rules on a device: many terminators at once, a step of the rule at a time.
 
-Partial sequences lie in one of two buffers. A step finds their windows, marks the pairs (partial sequence, stored event)
-that will do, a bit each, counts the bits, and writes a longer sequence for each of them into the other buffer. Where it
-writes is known from the sums of the counts before, so that sequences stay in the order in which the host would find
-them: by terminator, then by the first choice, then by the second.
+Partial sequences lie in one of two buffers. A step finds their windows, marks the pairs (partial sequence, stored
+event) that will do, a bit each, counts the bits, and writes a longer sequence for each of them into the other buffer.
+Where it writes is known from the sums of the counts before, so that sequences stay in the order in which the host would
+find them: by terminator, then by the first choice, then by the second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FEW = 32
 """With fewer partial sequences than these, all pairs are looked at, even where one is wanted; a thread each."""
 
 
-class TooMuch(Exception):
+class TooMuchError(Exception):
     """There is more than a device has room for at once."""
 
 
@@ -71,7 +71,7 @@ class Evaluator:
     def evaluate(self, rules: list[DeviceRule], records: Words, state: State) -> tuple[list[Made], Counts]:
         """What terminators that were put off make, rule by rule.
 
-        A DeviceFault if the device fails; ``TooMuch`` if one terminator alone is more than it has room for.
+        A DeviceError if the device fails; ``TooMuchError`` if one terminator alone is more than it has room for.
         """
         counts = Counts()
         with faults():
@@ -92,7 +92,7 @@ def _in_parts(run: _Run, terminators: NDArray[np.int32]) -> list[Made]:
     before = Counts(run.counts.decided, run.counts.passed_over, run.counts.bounded)
     try:
         return [run.evaluate(terminators)]
-    except TooMuch:
+    except TooMuchError:
         if len(terminators) == 1:
             raise
         counts = run.counts
@@ -166,7 +166,7 @@ class _Run:
 
     def _bits(self, words: int, name: str = "bits") -> Any:
         if words > _MOST_WORDS:
-            raise TooMuch
+            raise TooMuchError
         return self._device.buffer(name, 8 * words)
 
     def _chunks(self) -> tuple[int, int]:
@@ -247,7 +247,7 @@ class _Run:
         self._device.read(told, counts)
         total = int(counts.sum())
         if total > _MOST_WORDS:
-            raise TooMuch
+            raise TooMuchError
         if total:
             offsets = self._device.write("offsets", np.cumsum(counts) - counts)
             longer = self._device.buffer(f"partial sequences {1 - self._side}", 4 * self._rule.positions * total)

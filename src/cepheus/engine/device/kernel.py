@@ -34,9 +34,9 @@ def _ready(context: int, kind: int, time: int) -> int:
     left = peek(memory, PutOffAt.LEFT)
     if left <= 0:
         return PUT_OFF
-    if peek(memory, PutOffAt.COUNT) > 0 and time == peek(memory, PutOffAt.TIME):
-        if fixed(type_at(context, kind), TypeField.STORED):
-            return PUT_OFF
+    simultaneous = peek(memory, PutOffAt.COUNT) > 0 and time == peek(memory, PutOffAt.TIME)
+    if simultaneous and fixed(type_at(context, kind), TypeField.STORED):
+        return PUT_OFF
     poke(memory, PutOffAt.LEFT, left - 1)
     return DONE
 

@@ -1,8 +1,8 @@
 """Columns mirrored on a device: rings in one arena, to which only what is new is copied.
 
 A column of the host is a lane: entries that tell the rows of its events. On the device it is a ring of the rows
-themselves, slot by slot, so that neighbours in time are neighbours in memory. An entry has the same number on both. What
-is to be copied is handed over without waiting; the host goes on.
+themselves, slot by slot, so that neighbours in time are neighbours in memory. An entry has the same number on both.
+What is to be copied is handed over without waiting; the host goes on.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ def _rows(lane: int, begin: int, end: int, kind: int, state: State) -> Words:
     row = state.lanes[lane]
     places = row[LaneState.OFFSET] + (np.arange(begin, end) & row[LaneState.MASK])
     numbers = state.entries[places, EntryField.ROW]
-    offset, mask, width = (int(state.type_state[kind, at]) for at in (TypeState.OFFSET, TypeState.MASK, TypeState.WIDTH))
+    offset, mask, width = (
+        int(state.type_state[kind, at]) for at in (TypeState.OFFSET, TypeState.MASK, TypeState.WIDTH)
+    )
     ring = state.store[offset : offset + (mask + 1) * width].reshape(mask + 1, width)
     found = np.empty((end - begin, width + 1), np.int64)
     found[:, :width] = ring[numbers & mask]

@@ -1,6 +1,6 @@
 """Devices by way of OpenCL: which there are, one that is chosen, its kernels and buffers. It alone knows pyopencl.
 
-Whatever goes wrong on a device (no memory, a lost context, a kernel that cannot be built) is a ``DeviceFault``. Work is
+Whatever goes wrong on a device (no memory, a lost context, a kernel that cannot be built) is a ``DeviceError``. Work is
 given to a device in order, and nobody waits for it but who reads what it has made.
 """
 
@@ -44,12 +44,22 @@ JUMPING = len(ConstraintKind)
 """The kind of a constraint whose code has jumps: events that it is asked of may take different ways."""
 
 PLACES = MAX_POSITIONS + 2
-_NAMED: tuple[type[IntEnum], ...] = (DatePart, Op, ConstraintField, ConstraintKind, OutputField, OutputHeader, PolicyCode, StepField, StepFlag)
+_NAMED: tuple[type[IntEnum], ...] = (
+    DatePart,
+    Op,
+    ConstraintField,
+    ConstraintKind,
+    OutputField,
+    OutputHeader,
+    PolicyCode,
+    StepField,
+    StepFlag,
+)
 _PROCESSOR_BLOCK, _PROCESSOR_GROUP = 64, 4
 _MANY_THREADS_BLOCK, _MANY_THREADS_GROUP = 1, 64
 
 
-class DeviceFault(Exception):
+class DeviceError(Exception):
     """Something went wrong on a device; what it has made so far is not to be believed."""
 
 
@@ -134,7 +144,7 @@ def choose(wanted: str | None) -> Device:
     usable.sort(key=lambda each: each[0].kind != "GPU")
     try:
         return Device(*usable[0])
-    except DeviceFault as fault:
+    except DeviceError as fault:
         raise OptionError.of(
             "device", f"the device {usable[0][0].label} cannot be used: {fault}", hint="choose the engine columns"
         ) from fault
@@ -142,12 +152,12 @@ def choose(wanted: str | None) -> Device:
 
 @contextmanager
 def faults() -> Iterator[None]:
-    """Turn what goes wrong inside into a DeviceFault."""
+    """Turn what goes wrong inside into a DeviceError."""
     cl = _pyopencl()
     try:
         yield
     except (cl.Error, MemoryError, RuntimeError) as error:
-        raise DeviceFault(str(error).strip().splitlines()[0] if str(error).strip() else "no memory") from error
+        raise DeviceError(str(error).strip().splitlines()[0] if str(error).strip() else "no memory") from error
 
 
 class Device:

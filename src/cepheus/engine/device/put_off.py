@@ -38,8 +38,9 @@ HEAD = RecordField.row_words()
 class PutOffAt(Fields):
     """Places in the memory of the device engine's kernel.
 
-    ``RULES`` has a 1 for each rule whose terminators are put off, ``TYPES`` the types of all rules' terminators. So many
-    events (``LEFT``) may be taken before something that they look at would be forgotten; the latest was at ``TIME``.
+    ``RULES`` has a 1 for each rule whose terminators are put off, ``TYPES`` the types of all rules' terminators. So
+    many events (``LEFT``) may be taken before something that they look at would be forgotten; the latest was at
+    ``TIME``.
     """
 
     RULES = words_at()
