@@ -41,4 +41,8 @@ def warm_up() -> None:
         except OptionError as error:  # the package is there, but no device
             print(f"{name}: {error.diagnostics[0].message}", flush=True)
             continue
+        if name == "device":
+            from cepheus.engine.device.calibration import measure_anew
+
+            print(f"device: it pays {measure_anew().told()}", flush=True)
         print(f"{name}: ready after {time.perf_counter() - begin:.1f} s", flush=True)
