@@ -210,7 +210,6 @@ def _prices() -> pa.Table:
     )
 
 
-@pytest.mark.slow  # not seen to pass yet since its folder is made first
 def test_a_query_over_a_stream_goes_on_where_it_was_stopped(spark: SparkSession, tmp_path: Path) -> None:
     from cepheus.spark import match_recognize
 

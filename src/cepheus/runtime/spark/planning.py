@@ -105,7 +105,7 @@ class Planned:
                 (edges or {}).get(one.shards.start, ()),
                 isinstance(one.group.way, ByBand),
                 self._beliefs(one.group.rules),
-                lasts,
+                lasts if has_timers(RuleSet.of(one.group.rules)) else None,
             )
             for one in routed
         )

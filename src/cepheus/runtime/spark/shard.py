@@ -16,7 +16,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.engine.assembly.ending import begin_input, end_input, has_timers
+from cepheus.engine.assembly.ending import begin_input, end_input
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
@@ -53,7 +53,7 @@ class GroupJob:
     ``edges`` are the times between which each shard keeps composite events, if the group is split by time. With
     ``marks_owned`` composite events know whether they are the shard's own. ``beliefs`` are the networks of rules of the
     group.
-    ``lasts`` are the times of the first and the last event of all shards, if rules have timers.
+    ``lasts`` are the times of the first and the last event of all shards, if rules of the group have timers.
     """
 
     rules: tuple[AnyRule, ...]
@@ -64,11 +64,6 @@ class GroupJob:
     marks_owned: bool = False
     beliefs: tuple[Belief, ...] = ()
     lasts: tuple[int, int] | None = None
-
-    @property
-    def timed(self) -> bool:
-        """Whether some rule is evaluated at moments of its own."""
-        return has_timers(RuleSet.of(self.rules))
 
     def finish(self, engine: Engine) -> EventBatch:
         """What is complete when the input is over."""
