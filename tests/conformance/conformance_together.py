@@ -1,8 +1,8 @@
 """Many cases of the conformance suite as one rule set over one table, for hosts that take seconds to start.
 
-Event types, composite types and rules get the case's number in front, so that cases do not see one another. Time is what
-they would share: a finite input ends at its last event, whoever looks at that, and time begins with its first. So a case
-with timers is an input of its own.
+Event types, composite types and rules get the case's number in front, so that cases do not see one another. Time is
+what they would share: a finite input ends at its last event, whoever looks at that, and time begins with its first. So
+a case with timers is an input of its own.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _add(place: Together, case: Case, prefix: str) -> None:
     rules = name_rules(parse(case.rules))
     place.rules += RuleSet(
         tuple(replace(declared, name=prefix + declared.name) for declared in rules.declarations),
-        tuple(_renamed(rule, prefix) for rule in rules.rules),
+        tuple(renamed_rule(rule, prefix) for rule in rules.rules),
     )
     for number, event in enumerate(case.events):
         sequence = number if case.sequence is None else event[case.sequence]
@@ -136,7 +136,9 @@ def _add(place: Together, case: Case, prefix: str) -> None:
     place.cases.append(case)
 
 
-def _renamed(rule: Rule, prefix: str) -> Rule:
+def renamed_rule(rule: Rule, prefix: str) -> Rule:
+    """A rule whose event types, composite type and name begin with a prefix."""
+
     def change(node: Any) -> Any:
         """Rename event types; events that others refer to by their type keep that as their name."""
         match node:

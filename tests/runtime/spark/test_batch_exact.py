@@ -118,4 +118,4 @@ def test_moments_beside_rules_whose_work_is_cut_by_time(spark: SparkSession) -> 
     wanted = cepheus.compile(rules).detect(events, time_unit="s", engine="reference").to_events()
     assert len(wanted) == 3
     found = sorted((row.type, int(row.time.timestamp()), row.n) for row in detection.dataframe.collect())
-    assert found == sorted((event.type, event.time // 1_000_000, event["n"]) for event in wanted)
+    assert found == sorted((event.type, event.time // 1_000_000, event.attributes.get("n")) for event in wanted)

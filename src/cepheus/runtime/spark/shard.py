@@ -31,6 +31,7 @@ from cepheus.rules.rows.model import RowRule
 from cepheus.rules.timers import Every
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import (
+    OWNED,
     OWNED_COLUMN,
     SHARD,
     TYPE,
@@ -54,6 +55,8 @@ class GroupJob:
     ``marks_owned`` composite events know whether they are the shard's own. ``beliefs`` are the networks of rules of the
     group.
     ``lasts`` are the times of the first and the last event of all shards, if rules of the group have timers.
+    ``tells_late`` are the types of events whose late ones this group tells of, None for all: an event that several
+    groups look at is told of by the first of them.
     """
 
     rules: tuple[AnyRule, ...]
@@ -64,6 +67,7 @@ class GroupJob:
     marks_owned: bool = False
     beliefs: tuple[Belief, ...] = ()
     lasts: tuple[int, int] | None = None
+    tells_late: frozenset[str] | None = None
 
     def finish(self, engine: Engine) -> EventBatch:
         """What is complete when the input is over."""
@@ -145,6 +149,14 @@ class Job:
         for run in running.values():
             yield from self._out(run.finish())
         return sum((run.ties for run in running.values()), TieCounts.none())
+
+    def told_late(self, shard: int, late: pa.Table) -> pa.Table:
+        """The late events that a shard tells of; those that other shards get, too, are told of by one of them."""
+        tells = self.group_of(shard).tells_late
+        if tells is not None:
+            codes = [code for code, name in enumerate(self.events.types) if name in tells]
+            late = late.filter(pa.array(np.isin(late.column(TYPE).to_numpy(), codes)))
+        return late.filter(late.column(OWNED)) if self.events.marks_owned else late
 
     def _out(self, composites: EventBatch) -> Iterator[pa.RecordBatch]:
         if len(composites):
