@@ -217,7 +217,8 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # workers cannot import it
+for name in (__name__, "agreement"):  # which workers cannot import
+    cloudpickle.register_pickle_by_value(sys.modules[name])  # type: ignore[no-untyped-call]
 
 if __name__ == "__main__":
     sys.exit(main())
