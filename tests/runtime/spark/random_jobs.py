@@ -9,12 +9,11 @@ out of order, and stops at some cuts: it then goes on from its checkpoint.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -156,7 +155,7 @@ def run_stream(spark: SparkSession, job: Joined, random: Random, folder: Path, c
     arrives = sorted(range(len(times)), key=lambda row: (times[row] + random.randint(0, _LATENESS - 1), row))
     edges = [0, *sorted(random.sample(range(1, len(times)), cuts)), len(times)]
     spark_schema = spark.createDataFrame(table.slice(0, 1)).schema
-    (folder / "in").mkdir(parents=True)
+    (folder / "in").mkdir()
     for place, (begin, end) in enumerate(pairwise(edges)):
         write_arrival(table.take(pa.array(arrives[begin:end], pa.int64())), folder / "in", place)
         if random.random() < 0.25:
@@ -188,6 +187,31 @@ def differences(job: Joined, wanted: list[str], found: list[str], where: str) ->
     return told
 
 
+def run_jobs(
+    spark: SparkSession, cases: Sequence[Case], together: int, cuts: int, hosts: Collection[str] = ("batch", "stream")
+) -> tuple[list[str], Counter[str]]:
+    """Run cases, so many together, and tell what differs and how many composite events each host has made."""
+    wrong: list[str] = []
+    made, begun = Counter[str](), time.monotonic()
+    for ordered in (False, True):
+        own = [case for case in cases if all(rule.ordered == ordered for rule in case.checked.rules.rules)]
+        for first in range(0, len(own), together):
+            job = joined(own[first : first + together])
+            random = Random(job.seeds[0])
+            if "batch" in hosts:
+                found = run_batch(spark, job, random)
+                made["batch"] += len(found)
+                wrong += differences(job, job.wanted(endless=False), found, "batch")
+            if "stream" in hosts:
+                with tempfile.TemporaryDirectory() as name:
+                    found = run_stream(spark, job, random, Path(name), cuts)
+                made["stream"] += len(found)
+                wrong += differences(job, job.wanted(endless=True), found, "stream")
+            done = first + len(job.seeds)
+            print(f"{time.monotonic() - begun:.0f} s: {done} of {len(own)}, {len(wrong)} differ", *wrong, flush=True)
+    return wrong, made
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=500)
@@ -198,25 +222,8 @@ def main() -> int:
     options = parser.parse_args()
     spark = cepheus.spark.spark_session("local[2]", name="random jobs", options={"spark.sql.shuffle.partitions": "2"})
     cases = list(cases_of(options.seed, options.cases).values())
-    wrong: list[str] = []
-    made, begun = Counter[str](), time.monotonic()
-    for ordered in (False, True):
-        own = [case for case in cases if all(rule.ordered == ordered for rule in case.checked.rules.rules)]
-        for first in range(0, len(own), options.together):
-            job = joined(own[first : first + options.together])
-            random = Random(job.seeds[0])
-            with tempfile.TemporaryDirectory() as name:
-                if options.only != "stream":
-                    found = run_batch(spark, job, random)
-                    made["batch"] += len(found)
-                    wrong += differences(job, job.wanted(endless=False), found, "batch")
-                if options.only != "batch":
-                    found = run_stream(spark, job, random, Path(name) / "stream", options.cuts)
-                    made["stream"] += len(found)
-                    wrong += differences(job, job.wanted(endless=True), found, "stream")
-                shutil.rmtree(Path(name) / "stream", ignore_errors=True)
-            done = first + len(job.seeds)
-            print(f"{time.monotonic() - begun:.0f} s: {done} of {len(own)}, {len(wrong)} differ", *wrong, flush=True)
+    hosts = ("batch", "stream") if options.only is None else (options.only,)
+    wrong, made = run_jobs(spark, cases, options.together, options.cuts, hosts)
     print(f"{len(cases)} cases, {len(wrong)} differ, composite events: {dict(made)}, seeds from {options.seed} on")
     spark.stop()
     return 1 if wrong else 0
