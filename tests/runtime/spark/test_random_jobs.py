@@ -1,4 +1,4 @@
-"""Random rules with timers in jobs of ``detect``, finite and as streams that stop and go on, agree with the reference."""
+"""Random rules with timers in jobs of ``detect``, finite and as streams that stop: what the reference finds."""
 
 from __future__ import annotations
 
