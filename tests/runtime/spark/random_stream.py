@@ -151,13 +151,12 @@ def stream(folder: Path, cases: dict[int, Case]) -> None:
 def found_in(folder: Path) -> dict[int, list[str]]:
     """Read what the committed micro-batches have written."""
     found: dict[int, list[str]] = {}
-    for log in (folder / "out" / "_spark_metadata").iterdir():
-        if not log.name.split(".")[0].isdigit():
-            continue
-        for line in log.read_text().splitlines()[1:]:
-            path = json.loads(line)["path"].removeprefix("file://")
-            for row in pq.read_table(path).to_pylist():
-                found.setdefault(row["number"], []).append(row["found"])
+    logs = [log for log in (folder / "out" / "_spark_metadata").iterdir() if log.name.split(".")[0].isdigit()]
+    # every tenth log repeats what those before it say, so each file is named once or twice
+    paths = {json.loads(line)["path"] for log in logs for line in log.read_text().splitlines()[1:]}
+    for path in sorted(paths):
+        for row in pq.read_table(path.removeprefix("file://")).to_pylist():
+            found.setdefault(row["number"], []).append(row["found"])
     return found
 
 
