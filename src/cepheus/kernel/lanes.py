@@ -18,6 +18,7 @@ from cepheus.kernel.state import (
     LANE_WORDS,
     LANES_FULL,
     SMALLEST_LANE,
+    STORE_FULL,
     EntryField,
     LaneState,
     TypeState,
@@ -365,6 +366,31 @@ def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> Non
         number = last - ((last - place) & mask)
         moved = new_offset + (number & new_mask) * width
         poke(lane, LaneState.LAST_PLACE, 2 * moved + (peek(lane, LaneState.LAST_PLACE) & 1))
+
+
+@compiled
+def room_in_column(context: int, column: int, now: int) -> int:
+    """How many events may enter a column without keys before anything in it, or of its type, is forgotten.
+
+    What no window can reach at a time is forgotten now, and where little room is left more is made, so that it is about
+    a quarter of what there is. Minus a status if space must grow first.
+    """
+    kind = fixed(column_at(context, column), ColumnField.TYPE)
+    row = type_state_at(context, kind)
+    size = peek(row, TypeState.MASK) + 1
+    if 4 * (peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST)) >= 3 * size and not _make_room(context, kind, now):
+        return -STORE_FULL
+    room = peek(row, TypeState.MASK) + 1 - (peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST))
+    lane = word(context, At.COLUMN_LANE, column)
+    if lane < 0:
+        return min(room, 1 << SMALLEST_LANE)
+    row = lane_at(context, lane)
+    size = peek(row, LaneState.MASK) + 1
+    if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size:
+        _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
+        if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size and not _grow_lane(context, lane):
+            return -ENTRIES_FULL
+    return min(room, peek(row, LaneState.MASK) + 1 - (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)))
 
 
 @inlined
