@@ -18,7 +18,7 @@ from cepheus.demo.museum import MUSEUM, ROOMS
 from cepheus.demo.scenario import Scenario
 from cepheus.demo.tunnel import TUNNEL
 
-EVENTS_A_DAY = 12_000
+EVENTS_A_DAY = 6_000
 
 
 def moved(event: Event, day: int, names: dict[str, str]) -> Event:

@@ -100,7 +100,7 @@ def test_what_cannot_be_learned_from_is_refused_by_name() -> None:
 def test_a_leaking_column_is_named() -> None:
     events = labelled(stream(1), "define Incident() from A(value > 70)")
     leaking = [
-        Event(event.type, event.time, {**event.attributes, "checked": event.attributes["value"] > 70})
+        Event(event.type, event.time, {**event.attributes, "checked": float(str(event.attributes["value"])) > 70})
         if event.type == "A"
         else event
         for event in events
