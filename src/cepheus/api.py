@@ -144,7 +144,7 @@ class Program:
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
         >>> events = [{"type": "Temp", "time": 10, "value": 51.5}, {"type": "Smoke", "time": 60}]
-        >>> program.detect(events, time_unit="s").to_dicts("s")
+        >>> program.detect(events, time_unit="s").to_dicts()
         [{'type': 'Fire', 'time': 60, 'temp': 51.5, 'start': 10, 'id': 'Fire:...', 'from': [1, 0]}]
         """
         return self._detect(events, _options(**options))
@@ -339,7 +339,7 @@ class Program:
             raise late_event(late[0].type, late[0].time, options.lateness or 0, place)
         composites = EventBatch.concat([composites, session.close()])
         counts = session.counts
-        found = Detected.of(composites, counts.ties, counts.skipped, len(late))
+        found = Detected.around(composites, options.unit, ties=counts.ties, skipped=counts.skipped, late=len(late))
         return self._found(found, sources)
 
     def _found(self, found: Detected, sources: list[EventBatch]) -> Found:
@@ -453,7 +453,7 @@ def _detect_frames(session: Session, catalog: Catalog, frames: FramesByType, opt
     batches, late = read_frames(frames, catalog.expected, options, bad, intervals=intervals)
     found = [session.feed(batch) for batch in merge([[batch] for batch in batches])]
     composites = EventBatch.concat([*found, session.close()])
-    return Detected.of(composites, session.counts.ties, bad.skipped, late)
+    return Detected.around(composites, options.unit, ties=session.counts.ties, skipped=bad.skipped, late=late)
 
 
 _NOTHING_UNCERTAIN = Verdict(())
