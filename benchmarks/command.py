@@ -38,6 +38,7 @@ class What(Enum):
     REACTIVE = "reactive"
     DEPLOYMENT = "deployment"
     NETWORK = "network"
+    LIVE = "live"
     CLAIMS = "claims"
 
 
@@ -93,6 +94,10 @@ def bench(
         from benchmarks.network.line import bench_network
 
         bench_network(console, repeat=repeat, quick=quick)
+    elif what is What.LIVE:
+        from benchmarks.live.measure import bench_live
+
+        bench_live(console, quick=quick)
     else:
         _bench_parts(what, workload or [], repeat, console, page, quick=quick)
 

@@ -14,6 +14,8 @@ import sys
 import time
 from pathlib import Path
 
+import aiohttp.web  # noqa: F401  # what takes long to import is imported once
+
 from cepheus.runtime.live.live_file import read_live_file
 from cepheus.runtime.live.run import LiveRun
 

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers.brokers import mosquitto_server, nats_server, redis_server
-from servers.postgres import postgres_server, url
-from servers.process import ServerProcess
 from worlds_live import essence, events, expected, lines_of, live, payloads, run, run_until
 
 from cepheus.runtime.live.payload import Payload
@@ -25,6 +22,9 @@ from cepheus.runtime.live.sources.nats import FromNats
 from cepheus.runtime.live.sources.postgres import FromPostgres
 from cepheus.runtime.live.sources.redis import FromRedis
 from cepheus.runtime.live.sources.scripted import ABORT, END, AbortedError, Scripted
+from servers.brokers import mosquitto_server, nats_server, redis_server
+from servers.postgres import postgres_server, url
+from servers.process import ServerProcess
 
 EVENTS = events(200)
 GIVEN = payloads(EVENTS)

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers.kafka import kafka_server
-from servers.process import ServerProcess
 from worlds_live import essence, events, expected, lines_of, live, payloads, run, run_until
 
 from cepheus.core.options import RunOptions
 from cepheus.runtime.live.sinks.kafka import ToKafka
 from cepheus.runtime.live.sources.kafka import FromKafka
 from cepheus.runtime.live.sources.scripted import ABORT, END, AbortedError, Scripted
+from servers.kafka import kafka_server
+from servers.process import ServerProcess
 
 pytestmark = pytest.mark.slow
 EVENTS = events(300)
@@ -65,7 +65,7 @@ def test_a_topic_is_read_over_restarts_of_both(tmp_path: Path, kafka: ServerProc
     described = live(tmp_path, source, options=options)
 
     async def both() -> None:
-        await run_until(described, lambda: (tmp_path / "state" / "state").exists())
+        await run_until(described, (tmp_path / "state" / "state").exists)
         at_work = asyncio.create_task(run_until(described, lambda: seen(150), 120))
         await at_work
         await asyncio.to_thread(kafka.kill)

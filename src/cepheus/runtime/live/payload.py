@@ -3,9 +3,9 @@
     format = "json"                       # or "avro", "protobuf"
     type = "Temp"                         # if payloads do not tell it
     each = "data.readings"                # where the events of a payload are, if it holds several
-    fields = { time = "meta.ts", area = "$topic.1", value = "v" }     # fields of events, by the way to them
+    fields = { time = "meta.ts", area = "$topic.1" }    # the fields of events, by the way to them
 
-A payload is an object; without ``fields`` its keys are the fields of the event. A way goes through objects by their keys,
+A payload is an object; without ``fields`` its keys are the fields of the event. A way goes through objects by keys,
 separated by dots, and through lists by places counted from 0. ``$topic`` is the message's topic or subject, and
 ``$topic.1`` the part of it at place 1.
 """
@@ -43,7 +43,8 @@ Way = tuple[str, ...]
 class Records(Protocol):
     """Decodes one payload: the object that it holds or, where the format has such, several."""
 
-    def __call__(self, payload: bytes) -> Sequence[Record]: ...
+    def __call__(self, payload: bytes) -> Sequence[Record]:
+        """Decode it; EventError if it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)

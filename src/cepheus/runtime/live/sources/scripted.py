@@ -1,4 +1,4 @@
-"""A source that does what a script says: give payloads, end, or fail. It makes a crash and what follows a short test."""
+"""A source that does what a script says: give payloads, end, or fail. It makes a crash and its sequel a short test."""
 
 from __future__ import annotations
 
