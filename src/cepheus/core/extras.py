@@ -21,6 +21,8 @@ _PACKAGES = {
     "paho.mqtt.client": ("paho-mqtt", "live"),
     "psycopg": ("psycopg[binary]", "live"),
     "redis": ("redis", "live"),
+    "fastapi": ("fastapi", "studio"),
+    "uvicorn": ("uvicorn", "studio"),
 }
 
 

@@ -191,7 +191,7 @@ class Session:
         Timers have come as far as the last event and ``advance`` let them, and go on if ``until`` says so.
         """
         if self._stopped is not None:
-            return Composites.around(EventBatch.empty())
+            return Composites.around(EventBatch.empty(), self._options.unit)
         try:
             return self._process(self._buffer.flush(), over=True)
         finally:
@@ -459,7 +459,7 @@ class Session:
             wanted = self._subscriptions.wanted
             calls = chain(calls, self._subscriptions.calls(in_order_of_time(wanted(ready), wanted(composites))))
         call_all(calls)
-        return Composites.around(composites)
+        return Composites.around(composites, self._options.unit)
 
     def _guarded(self, feed: Callable[[Work], Made], given: Work) -> Made:
         """Let the engine work; if it fails half-way through, nothing that it would say later can be trusted."""
