@@ -15,7 +15,7 @@ from worlds_live import essence, events, expected, lines_of, live, payloads, run
 from cepheus.core.options import RunOptions
 from cepheus.runtime.live.sinks.kafka import ToKafka
 from cepheus.runtime.live.sources.kafka import FromKafka
-from cepheus.runtime.live.sources.scripted import ABORT, END, AbortedError, Scripted
+from cepheus.runtime.live.sources.scripted import ABORT, END, AbortedError, Scripted, Steps
 from servers.kafka import kafka_server
 from servers.process import ServerProcess
 
@@ -53,7 +53,7 @@ def consume(port: int, topic: str, count: int) -> list[Any]:
         message = consumer.poll(0.2)
         quiet = quiet + 1 if message is None else 0
         if message is not None and message.error() is None:
-            found.append((message.key().decode(), json.loads(message.value())))
+            found.append(((message.key() or b"").decode(), json.loads(message.value() or b"")))
     consumer.close()
     return found
 
@@ -79,7 +79,7 @@ def test_a_topic_is_read_over_restarts_of_both(tmp_path: Path, kafka: ServerProc
         from cepheus.runtime.live.state import SavedState
 
         saved = SavedState.from_bytes((tmp_path / "state" / "state").read_bytes())
-        return sum((saved.sources.get("in") or {}).values()) >= count
+        return bool(sum((saved.sources.get("in") or {}).values()) >= count)
 
     asyncio.run(both())
     produce(kafka.port, "readings", payloads([{"type": "Temp", "time": 1_900_000_000, "area": "a", "value": 1.5}] * 8))
@@ -88,7 +88,7 @@ def test_a_topic_is_read_over_restarts_of_both(tmp_path: Path, kafka: ServerProc
 
 
 def test_a_topic_has_each_composite_event_once(tmp_path: Path, kafka: ServerProcess) -> None:
-    steps = (*GIVEN[:100], ABORT, *GIVEN[100:200], ABORT, *GIVEN[200:], END)
+    steps: Steps = (*GIVEN[:100], ABORT, *GIVEN[100:200], ABORT, *GIVEN[200:], END)
     sink = ToKafka("fires", f"127.0.0.1:{kafka.port}")
     described = live(tmp_path, Scripted(steps, together=20, passed=set()), sink, every=1000.0)
     for _ in range(2):

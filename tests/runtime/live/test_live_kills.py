@@ -197,18 +197,19 @@ def over_postgres(folder: Path) -> Iterator[tuple[Path, Feed, Callable[[], list[
 @contextmanager
 def over_mqtt(folder: Path) -> Iterator[tuple[Path, Feed, Callable[[], list[Any]]]]:
     from paho.mqtt import client as paho
+    from paho.mqtt.enums import CallbackAPIVersion
 
     with mosquitto_server() as server:
-        client = paho.Client(paho.CallbackAPIVersion.VERSION2)
+        client = paho.Client(CallbackAPIVersion.VERSION2)
         client.connect("127.0.0.1", server.port)
         client.loop_start()
         address = f"mqtt://127.0.0.1:{server.port}"
         source = f'kind = "mqtt"\ntopics = ["readings"]\nclient = "killed"\nurl = "{address}"'
-        first = paho.Client(paho.CallbackAPIVersion.VERSION2, client_id="killed", protocol=paho.MQTTv5)
+        first = paho.Client(CallbackAPIVersion.VERSION2, client_id="killed", protocol=paho.MQTTv5)
         from paho.mqtt.packettypes import PacketTypes
         from paho.mqtt.properties import Properties
 
-        properties = Properties(PacketTypes.CONNECT)
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.SessionExpiryInterval = 0xFFFFFFFF
         # else what is published before the first run listens is not kept
         first.connect("127.0.0.1", server.port, clean_start=True, properties=properties)
@@ -267,7 +268,7 @@ def test_what_was_answered_is_never_lost(tmp_path: Path) -> None:
         return False
 
     given = events(200)
-    killer = subprocess.Popen([sys.executable, str(HERE / "killing.py"), str(path), "30", "4", "1.0"])
+    killer = subprocess.Popen([sys.executable, str(HERE / "killing.py"), str(path), "10", "4", "3.0"])
     parts = [b"\n".join(payloads(given[start : start + 10])) for start in range(0, 200, 10)]
     answered = 0
     while answered < 15 and asyncio.run(post(parts[answered], lambda: killer.poll() is None)):

@@ -27,6 +27,10 @@ def complete(folder: Path) -> Any:
     return lambda: len(lines_of(folder / "out.jsonl")) >= len(ANSWER)
 
 
+def _breaks(_: object) -> None:
+    raise KeyError("it breaks")
+
+
 async def listening(port: int) -> None:
     for _ in range(500):
         try:
@@ -85,7 +89,7 @@ def test_what_was_posted_survives_a_run_that_never_processed_it(tmp_path: Path) 
         at_work = LiveRun(described)
         task = asyncio.create_task(at_work.run())
         await listening(port)
-        at_work._processing.work = lambda _: (_ for _ in ()).throw(KeyError("it breaks"))  # type: ignore[method-assign,assign]
+        setattr(at_work._processing, "work", _breaks)  # noqa: B010
         async with (
             aiohttp.ClientSession() as session,
             session.post(f"http://127.0.0.1:{port}/events", data=b"\n".join(GIVEN)) as answer,

@@ -72,6 +72,9 @@ async def connected_client(
     def connected(_client: Any, _data: Any, _flags: Any, code: Any, _properties: Any) -> None:
         loop.call_soon_threadsafe(answer, code)
 
+    def disconnected(_client: Any, _data: Any, _flags: Any, code: Any, _properties: Any) -> None:
+        lost(str(code))
+
     client = paho.Client(
         CallbackAPIVersion.VERSION2,
         client_id=name,
@@ -80,7 +83,7 @@ async def connected_client(
         reconnect_on_failure=False,
     )
     client.on_connect = connected
-    client.on_disconnect = lambda _c, _d, _f, code, _p: lost(str(code))
+    client.on_disconnect = disconnected
     client.max_inflight_messages_set(_IN_FLIGHT)
     if arrived is not None:
         client.on_message = arrived

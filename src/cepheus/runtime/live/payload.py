@@ -106,6 +106,7 @@ class Decoder:
 
     def __init__(self, payload: Payload, expected: Schema, options: RunOptions, *, intervals: bool = False) -> None:
         self._payload = payload
+        self.fewest = FEWEST
         self._records = payload.records()
         self._ways = {name: tuple(way.split(".")) for name, way in payload.fields.items()}
         self._each: Way | None = None if payload.each is None else tuple(payload.each.split("."))
@@ -122,12 +123,12 @@ class Decoder:
 
     def decode(self, messages: Messages) -> Decoded:
         """The events of some messages."""
-        if self._arrow is not None and len(messages) >= FEWEST:
+        if self._arrow is not None and len(messages) >= self.fewest:
             rows = self._arrow.decode(_joined(messages), len(messages))
             if rows is not None:
                 return Decoded(rows, messages.numbers, range(len(messages)))
         decoded, records = self._one_by_one(messages)
-        if self._arrow is not None and len(messages) >= FEWEST:
+        if self._arrow is not None and len(messages) >= self.fewest:
             self._arrow.learn(records)
         return decoded
 
