@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from cepheus.core.schema import Attribute, EventType, Schema
     from cepheus.core.values import ValueType
     from cepheus.engine.base.ties import TieCounts
+    from cepheus.learning.door import learn
+    from cepheus.learning.report import Learned
     from cepheus.notebook.found import Found
     from cepheus.runtime.embedded.counts import Counts
     from cepheus.runtime.embedded.detect import Detected, FileDetection
@@ -55,6 +57,7 @@ __all__ = [
     "EventType",
     "FileDetection",
     "Found",
+    "Learned",
     "LimitError",
     "OptionError",
     "Program",
@@ -71,6 +74,7 @@ __all__ = [
     "ValueType",
     "__version__",
     "compile",
+    "learn",
     "match_recognize",
 ]
 
@@ -96,6 +100,8 @@ _HOMES = {
     "cepheus.engine.base.ties": ("TieCounts",),
     "cepheus.runtime.embedded.detect": ("Detected", "FileDetection"),
     "cepheus.runtime.embedded.row_tables": ("match_recognize",),
+    "cepheus.learning.door": ("learn",),
+    "cepheus.learning.report": ("Learned",),
     "cepheus.notebook.found": ("Found",),
     "cepheus.runtime.embedded.counts": ("Counts",),
     "cepheus.runtime.embedded.session": ("Session",),

@@ -1,0 +1,121 @@
+"""``cepheus learn``: rules from a history in which what they should find is known."""
+
+from __future__ import annotations
+
+import sys
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cepheus.cli.console import check_writable, note, warnings_reported, write_file
+from cepheus.cli.run_options import with_run_options
+
+_SHOWN_EVERY = 0.1
+
+
+@with_run_options
+def learn(
+    history: Annotated[list[Path], typer.Argument(help="Files of events: .jsonl, .csv, .parquet, .arrow or .events.")],
+    target: Annotated[str, typer.Option("--target", help="What rules are to tell: the type of events that mark it.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the rules, with their evidence, here.")] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw the rules into this file.")] = None,
+    occurrences: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of occurrences with a column of times, and of starts for intervals; others are keys."
+        ),
+    ] = None,
+    slack: Annotated[
+        str | None, typer.Option(help="How far label times may be off, such as 10s.", show_default="estimated")
+    ] = None,
+    types: Annotated[list[str] | None, typer.Option("--types", help="A type that may matter; may be repeated.")] = None,
+    terminator: Annotated[str | None, typer.Option(help="The type of the event that decides.")] = None,
+    window: Annotated[str | None, typer.Option(help="How far back rules look, if that is known.")] = None,
+    longest: Annotated[str | None, typer.Option(help="How far back rules may look.")] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="An attribute that means nothing: Temp.battery, *.id. May be repeated.")
+    ] = None,
+    keys: Annotated[
+        list[str] | None, typer.Option(help="An attribute that only tells things apart. May be repeated.")
+    ] = None,
+    trust: Annotated[
+        list[str] | None, typer.Option(help="An attribute that is a measurement, though it looks like the label.")
+    ] = None,
+    alarm_cost: Annotated[
+        float | None, typer.Option(help="Judge by cost: that of a false alarm, where a miss costs 1.")
+    ] = None,
+    most_rules: Annotated[int, typer.Option(help="Learn at most so many rules.")] = 3,
+    held_out: Annotated[float, typer.Option(help="The later share of occurrences that rules are tested on.")] = 0.3,
+    budget: Annotated[float, typer.Option(help="End the search after so many seconds.")] = 300.0,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same rules.")] = 1,
+    *,
+    options: dict[str, Any],
+) -> None:
+    """Learn rules that tell when something happens, from a history in which it is known.
+
+    The rules define events of the target's type. They are learned from the earlier part of history and tested on the
+    later part; what is shown is the result of the test. The exit code is 1 if nothing was found.
+    """
+    from cepheus.learning.door import learn as learned_from
+
+    for path in (out, svg):
+        if path is not None:
+            check_writable(path)
+    with warnings_reported(), _progress() as say:
+        learned = learned_from(
+            history,
+            target,
+            occurrences=occurrences,
+            slack=slack,
+            types=types or (),
+            terminator=terminator,
+            window=window,
+            longest=longest,
+            ignore=ignore or (),
+            keys=keys or (),
+            trust=trust or (),
+            alarm_cost=alarm_cost,
+            most_rules=most_rules,
+            held_out=held_out,
+            budget=budget,
+            seed=seed,
+            say=say,
+            **options,
+        )
+    print(learned)
+    if not learned:
+        raise typer.Exit(1)
+    if out is not None:
+        write_file(out, learned.text)
+        note(f"{len(learned.found)} {'rule' if len(learned.found) == 1 else 'rules'} written to {out}")
+    if svg is not None:
+        write_file(svg, learned.svg())
+    if learned.outcome.out_of_time:
+        note(f"the time budget of {budget:g} s ended the search; --budget gives it more")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """Show on stderr, if that is a terminal, what is being tried and the best so far."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _best: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("best F1 {task.completed:.3f}")
+    shown = 0.0
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+
+        def say(what: str, best: float) -> None:
+            nonlocal shown
+            if clock.monotonic() - shown > _SHOWN_EVERY:
+                shown = clock.monotonic()
+                bar.update(task, description=what, completed=best)
+
+        yield say

@@ -1,0 +1,76 @@
+"""Selection constraints: thresholds, intervals (one after the other) and categories of single attributes.
+
+iCEP takes the intersection of what positive traces have in common; here every threshold is tried, and what it loses
+is weighed against the false alarms that it removes. So a few wrong labels do not widen a constraint without bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from cepheus.core.values import ValueType
+from cepheus.learning.drafts import Bound, column_at
+from cepheus.learning.history import Column, Floats
+from cepheus.learning.state import Proposal, State, Task, already, bound_of, cuts, places_of
+
+FEW_VALUES = 12
+"""Whole numbers with so few values are also looked at as categories."""
+
+BEST_VALUES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintLearner:
+    """Conditions on single attributes of the events at all places, or at one."""
+
+    only: str | None = None
+    name: str = "constraints"
+
+    def propose(self, state: State, task: Task) -> Iterable[Proposal]:
+        """One more condition."""
+        for place in places_of(state.draft) if self.only is None else (self.only,):
+            for column in task.constants(state.draft.type_of(place)):
+                values = column_at(task.history, state.draft, state.bindings, place, column.name)
+                for worth, condition in _conditions(state, task, place, column, values):
+                    yield Proposal(worth, self.name, partial(_made, state, task, place, condition, values))
+
+
+def _made(state: State, task: Task, place: str, condition: Bound, values: Floats) -> State:
+    kept = state.bindings.where(condition.holds(values))
+    return State.of(task, state.draft.with_condition(place, condition), kept, "constraints")
+
+
+def _conditions(state: State, task: Task, place: str, column: Column, values: Floats) -> Iterator[tuple[float, Bound]]:
+    given = state.draft.conditions_of(place)
+    if already(given, column.name, "="):
+        return
+    if column.is_number:
+        for above in (True, False):
+            if not already(given, column.name, ">" if above else "<"):
+                for cut in cuts(task, state.bindings, values, above=above):
+                    yield cut.worth, bound_of(column, cut)
+    if not column.is_number or (column.type is ValueType.INT and len(np.unique(column.values)) <= FEW_VALUES):
+        yield from categories(state, task, column, values)
+
+
+def categories(state: State, task: Task, column: Column, values: Floats) -> Iterator[tuple[float, Bound]]:
+    """The values of an attribute that are worth most as the only ones allowed."""
+    if not len(values):
+        return
+    known = ~np.isnan(values)
+    pairs = np.unique(np.stack([values[known], state.bindings.trace[known].astype(np.float64)]), axis=1)
+    if not pairs.size:
+        return
+    distinct, code = np.unique(pairs[0], return_inverse=True)
+    traces = pairs[1].astype(np.int64)
+    weight, positive = task.traces.weight[traces], task.traces.positive[traces]
+    found = np.bincount(code, weight * (positive & task.wanted[traces]), minlength=len(distinct)).astype(np.float64)
+    alarms = np.bincount(code, weight * ~positive, minlength=len(distinct)).astype(np.float64)
+    worth = task.worth(found, alarms)
+    for place in np.argsort(-worth)[:BEST_VALUES].tolist():
+        if np.isfinite(worth[place]):
+            yield float(worth[place]), Bound(column.name, "=", float(distinct[place]))

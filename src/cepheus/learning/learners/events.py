@@ -1,0 +1,134 @@
+"""Relevant event types: events that must have happened, each with what makes it worth naming.
+
+That an event of a type came before says little while any such event will do. So a type is proposed together with the
+conditions, links and window that are worth most, found one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from cepheus.learning.bindings import Bindings, joined
+from cepheus.learning.drafts import Draft, Link, Place, attributes_of, holds, times_at, with_part
+from cepheus.learning.history import Column, History
+from cepheus.learning.learners.constraints import ConstraintLearner
+from cepheus.learning.learners.parameters import ParameterLearner
+from cepheus.learning.learners.windows import WindowLearner
+from cepheus.learning.state import Learner, Proposal, State, Task, places_of
+from cepheus.learning.traces import TERMINATOR
+
+MOST_PLACES = 4
+MOST_STEPS = 4
+DEEP = 5
+"""So many of the best types are looked at in depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventLearner:
+    """Events of one more type, before the terminator."""
+
+    name: str = "events"
+
+    def propose(self, state: State, task: Task) -> Iterable[Proposal]:
+        """One more event."""
+        if len(state.draft.places) >= MOST_PLACES:
+            return
+        shallow: list[State] = []
+        for reference in places_of(state.draft):
+            alone = _alone(state, task, reference)
+            for event_type in task.history.types:
+                for start in _starts(alone, task, event_type, reference):
+                    best = _best(_refined(start, task, start.draft.places[-1].name))
+                    if best is not None and best.worth > alone.worth:
+                        shallow.append(best.make())
+        shallow.sort(key=lambda each: -each.worth)
+        for each in shallow[:DEEP]:
+            for made in _deepened(each, task):
+                yield Proposal(made.worth, self.name, partial(_together, state, task, made))
+
+
+def _alone(state: State, task: Task, reference: str) -> State:
+    """The state with its terminators, and the events that one more is to hang from, alone: what else it binds does not
+    bear on what that event is worth.
+    """
+    names = list(dict.fromkeys([TERMINATOR, reference]))
+    columns = np.stack([state.bindings.trace, *(state.bindings.events[name] for name in names)])
+    rows = np.unique(columns, axis=1)
+    bindings = Bindings(rows[0], dict(zip(names, rows[1:], strict=True)))
+    parts = tuple(part for part in state.draft.places if part.name == reference)
+    return State.of(task, replace(state.draft, parts=parts), bindings)
+
+
+def _together(state: State, task: Task, made: State) -> State:
+    """The event that was found alone, beside all that the state has."""
+    place = replace(made.draft.places[-1], name=new_name(state.draft, made.draft.places[-1].type))
+    draft = state.draft.with_part(place)
+    return State.of(task, draft, with_part(task.history, state.draft, state.bindings, place), "events")
+
+
+def _deepened(state: State, task: Task) -> Iterator[State]:
+    place = state.draft.places[-1].name
+    yield state
+    for _ in range(MOST_STEPS - 1):
+        best = _best(_refined(state, task, place))
+        if best is None or best.worth < state.worth + 0.02:
+            return
+        state = best.make()
+        yield state
+
+
+def _starts(state: State, task: Task, event_type: str, reference: str) -> Iterator[State]:
+    """An event of a type anywhere in the horizon; and one that has an attribute in common with its reference."""
+    place = Place(new_name(state.draft, event_type), event_type, task.hints.window or task.horizon, reference)
+    draft = state.draft.with_part(place)
+    times = times_at(task.history, state.draft, state.bindings, reference)
+    bindings = joined(state.bindings, place.name, task.history.types[event_type], times, place.within)
+    if not len(bindings):
+        return
+    yield State.of(task, draft, bindings, "events")
+    for name in common(task.history, event_type, state.draft.type_of(reference)):
+        link = Link(name, "=", reference, name)
+        kept = bindings.where(holds(task.history, draft, bindings, place.name, link))
+        if len(kept):
+            yield State.of(task, draft.with_condition(place.name, link), kept, "events")
+
+
+def common(history: History, event_type: str, other: str) -> Iterator[str]:
+    """Attributes of two types that have the same name and few enough values to be equal by meaning."""
+    theirs = {column.name: column for column in attributes_of(history, other)}
+    for column in attributes_of(history, event_type):
+        if column.name in theirs and column.comparable(theirs[column.name]) and recurs(column):
+            yield column.name
+
+
+def recurs(column: Column) -> bool:
+    """Whether the values of an attribute come back, as those of a key do and those of a measurement do not."""
+    known = column.values[:20_000]
+    return len(np.unique(known)) <= max(2, len(known) // 5)
+
+
+def _refined(state: State, task: Task, place: str) -> Iterator[Proposal]:
+    learners: Sequence[Learner] = (ConstraintLearner(place), WindowLearner(place), ParameterLearner(place))
+    for learner in learners:
+        yield from learner.propose(state, task)
+
+
+def _best(proposals: Iterable[Proposal]) -> Proposal | None:
+    return max(proposals, key=lambda each: each.worth, default=None)
+
+
+def new_name(draft: Draft, event_type: str) -> str:
+    """A name for one more event of a type: the type, with a number if it is taken.
+
+    >>> new_name(Draft("Temp"), "Temp"), new_name(Draft("Smoke"), "Temp")
+    ('Temp2', 'Temp')
+    """
+    taken = {draft.terminator, *(place.name for place in draft.places)}
+    name, number = event_type, 2
+    while name in taken:
+        name, number = f"{event_type}{number}", number + 1
+    return name

@@ -1,0 +1,88 @@
+"""What is to be explained: the known occurrences, as intervals of time with attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.learning.history import Column, History, Ints
+
+FEWEST = 5
+"""With fewer occurrences there is nothing to learn from and nothing to test it on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """Known occurrences in order of their ends; one that is an instant begins where it ends.
+
+    ``columns`` are their attributes: keys, or values that a rule should tell.
+    """
+
+    target: str
+    begins: Ints
+    ends: Ints
+    columns: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @classmethod
+    def among(cls, history: History, target: str) -> Occurrences:
+        """The events of a type; the type must be there, and often enough."""
+        events = history.types.get(target)
+        if events is None:
+            hint = (
+                did_you_mean(target, history.types)
+                or f"it has {', '.join(sorted(history.types)[:20]) or 'none at all'}"
+            )
+            raise OptionError.of(
+                "learn-target", f"the history has no event of type '{target}' to learn from", hint=hint
+            )
+        starts = history.batch.starts
+        begins = events.times if starts is None else np.minimum(starts[events.rows], events.times)
+        return cls(target, begins, events.times, events.columns)._enough()
+
+    @classmethod
+    def of(cls, batch: EventBatch, target: str, history: History) -> tuple[Occurrences, History]:
+        """Occurrences that were given apart, and the history with the codes of their texts."""
+        given = History.of(batch, history.texts)
+        if not len(batch):
+            raise OptionError.of("learn-target", f"there is no occurrence of '{target}' to learn from")
+        return cls.among(given, target), replace(history, texts=given.texts, codes=given.codes)
+
+    def _enough(self) -> Occurrences:
+        if len(self) < FEWEST:
+            few = "only one occurrence" if len(self) == 1 else f"only {len(self)} occurrences"
+            raise OptionError.of(
+                "learn-few",
+                f"there is {few} of '{self.target}' to learn from"
+                if len(self) == 1
+                else f"there are {few} of '{self.target}' to learn from",
+                hint=f"a rule is learned from some and tested on later ones: give at least {FEWEST}, better 50",
+            )
+        return self
+
+    def take(self, places: Ints) -> Occurrences:
+        """Some of them."""
+        columns = {name: replace(column, values=column.values[places]) for name, column in self.columns.items()}
+        return replace(self, begins=self.begins[places], ends=self.ends[places], columns=columns)
+
+    def between(self, first: int, last: int) -> Occurrences:
+        """Those that end at ``first`` or later, and before ``last``."""
+        return self.take(np.flatnonzero((self.ends >= first) & (self.ends < last)))
+
+    def split_at(self, share: float) -> int:
+        """The time before which that share of them ends, one of them at least on either side."""
+        place = min(max(round(share * len(self)), 1), len(self) - 1)
+        at = int(self.ends[place])
+        if at > int(self.ends[0]):
+            return at
+        later = self.ends[self.ends > at]
+        if not len(later):
+            message = f"all occurrences of '{self.target}' are at one time"
+            raise OptionError.of("learn-few", message, hint="a rule is tested on later ones than it is learned from")
+        return int(later[0])
