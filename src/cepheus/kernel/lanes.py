@@ -388,7 +388,7 @@ def room_in_column(context: int, column: int, now: int) -> int:
     row = lane_at(context, lane)
     size = peek(row, LaneState.MASK) + 1
     if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size:
-        _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
+        forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
         if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size and not _grow_lane(context, lane):
             return -ENTRIES_FULL
     return min(room, peek(row, LaneState.MASK) + 1 - (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)))
