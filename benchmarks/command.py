@@ -38,6 +38,7 @@ class What(Enum):
     REACTIVE = "reactive"
     DEPLOYMENT = "deployment"
     NETWORK = "network"
+    LEARNING = "learning"
     LIVE = "live"
     CLAIMS = "claims"
     STUDIO = "studio"
@@ -97,6 +98,12 @@ def bench(
         from benchmarks.papers.claims.command import bench_claims
 
         bench_claims(console, page)
+    elif what is What.LEARNING:
+        from benchmarks.learning.experiment import bench_learning
+        from benchmarks.reports.terminal import telling
+
+        with telling() as say:
+            bench_learning(console, repeat=repeat, quick=quick, say=say)
     elif what is What.NETWORK:
         from benchmarks.network.line import bench_network
 
