@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from cepheus.core.errors import OptionError
+from cepheus.runtime.live.counts import LiveCounts
 from cepheus.runtime.live.description import Clock, When
 from cepheus.runtime.live.kinds import sink_kinds, source_kinds
 from cepheus.runtime.live.live_file import read_live_file
+from cepheus.runtime.live.metrics import metrics_page
 from cepheus.runtime.live.sources.redis import FromRedis
 from cepheus.runtime.live.spool import Spool
 from cepheus.runtime.live.web import Listen
@@ -125,3 +129,22 @@ def test_a_spool_drops_what_was_cut_off_and_forgets_what_is_safe(tmp_path: Path)
     spool.forget(position)
     assert len(list(tmp_path.glob("*.spool"))) == 1
     spool.close()
+
+
+def test_the_dashboard_and_the_page_know_the_metrics() -> None:
+    counts = LiveCounts(event_time=1)
+    counts.link("in", "source").passed = 3
+    counts.link("out", "sink").connected = True
+    counts.composites["Fire"] = 2
+    counts.latency.add(0.003, 5)
+    page = metrics_page(counts)[0].decode()
+    assert 'cepheus_live_events_total{source="in"} 3.0' in page
+    assert 'cepheus_live_latency_seconds_bucket{le="0.005"} 5.0' in page
+    root = Path(__file__).parents[3]
+    dashboard = json.loads((root / "examples" / "monitoring" / "live-dashboard.json").read_text())
+    asked = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
+    named = set(re.findall(r"cepheus_live_\w+", asked + (root / "docs" / "live.md").read_text()))
+    assert len(named) > 10
+    given = set(re.findall(r"^(cepheus_live_\w+)", page, re.MULTILINE))
+    bases = {re.sub(r"_(bucket|sum|count)$", "", name) for name in given}
+    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in named} <= bases
