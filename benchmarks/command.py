@@ -40,6 +40,8 @@ class What(Enum):
     NETWORK = "network"
     LEARNING = "learning"
     CLAIMS = "claims"
+    STUDIO = "studio"
+    SCREENSHOTS = "screenshots"
 
 
 @app.command()
@@ -56,7 +58,12 @@ def bench(
         list[str] | None, typer.Option(help="For deployment: only this figure, 10 to 20 or rules; may be repeated.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="For deployment: how many seeds a point is the mean of.")] = 5,
-    duration: Annotated[str | None, typer.Option(help="For deployment: simulated time of a run, such as 2min.")] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            help="For deployment: simulated time of a run, such as 2min; for studio: how long it watches a stream."
+        ),
+    ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="For deployment: exact filters and order, not those of the papers.")
     ] = False,
@@ -100,6 +107,14 @@ def bench(
         from benchmarks.network.line import bench_network
 
         bench_network(console, repeat=repeat, quick=quick)
+    elif what is What.STUDIO:
+        from benchmarks.studio.speed import bench_studio
+
+        bench_studio(console, quick=quick, duration=duration)
+    elif what is What.SCREENSHOTS:
+        from benchmarks.studio.screenshots import bench_screenshots
+
+        bench_screenshots(console, docs)
     else:
         _bench_parts(what, workload or [], repeat, console, page, quick=quick)
 

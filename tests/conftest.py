@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 import warnings
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
     from pyspark.sql import SparkSession
+
+    from cepheus.studio.server import Studio
 
 # No deadline: a busy machine is not a failure. The same examples every time, so that what passes once passes
 # everywhere; ``--hypothesis-profile=search`` looks for new ones.
@@ -37,3 +42,50 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         session = spark_session("local[2]", name="tests", options=options)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def start_studio() -> Iterator[Callable[..., Studio]]:
+    """Start studios on ports that the system chooses; they end with the test."""
+    from cepheus.studio.server import Studio
+
+    running: list[tuple[Studio, threading.Thread]] = []
+
+    def begin(*given: Any, **options: Any) -> Studio:
+        studio = Studio(*given, **options)
+        thread = threading.Thread(target=studio.serve, daemon=True)
+        thread.start()
+        while not studio.started:
+            time.sleep(0.02)
+        running.append((studio, thread))
+        return studio
+
+    yield begin
+    for studio, thread in running:
+        studio.stop()
+        thread.join(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of the studio's page."""
+    from benchmarks.studio.browser import launched
+
+    with launched() as found:
+        if found is None:
+            pytest.skip("there is no Chromium: apt-get install chromium")
+        yield found
+
+
+@pytest.fixture
+def page(start_studio: Callable[..., Studio], chromium: Browser) -> Iterator[Page]:  # noqa: ARG001  # ends before it
+    """A page that fails the test if anything goes wrong in it: an error, or a breach of its own security policy."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    made = context.new_page()
+    made.set_default_timeout(60_000)
+    wrong: list[str] = []
+    made.on("pageerror", lambda error: wrong.append(str(error)))
+    made.on("console", lambda said: wrong.append(said.text) if "Content Security Policy" in said.text else None)
+    yield made
+    context.close()
+    assert wrong == []

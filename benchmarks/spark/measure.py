@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow.parquet as pq
 
@@ -44,7 +44,8 @@ SPARK_QUICK = Scale(events=20_000, slow=10_000)
 class SparkRow:
     """A question measured: seconds of each contender, and how many composite events all of them found.
 
-    ``ours_small`` and ``natural`` are of ``small`` events, everything else of ``events``.
+    ``ours_small`` and ``natural`` are of ``small`` events, everything else of ``events``. ``ours`` is with a shuffle,
+    ``files`` where tasks read their slices of time themselves.
     """
 
     name: str
@@ -52,6 +53,7 @@ class SparkRow:
     events: int
     composites: int
     ours: Timing
+    files: Timing
     identity: Timing
     best: Timing
     small: int
@@ -127,6 +129,8 @@ def _measure(question: SparkQuestion, data: _Data, repeat: int, say: Say, scale:
     _agree(question, _detect(question, small, scale).dataframe.count(), data.query(question.natural).count())
     frame = data.frame(scale.events, rain=question.rain)
     ours = _best(question, "ours", lambda: _detect(question, frame, scale).dataframe, repeat, say)
+    files = _best(question, "files", lambda: _detect(question, frame, scale, "files").dataframe, repeat, say)
+    _agree(question, _detect(question, frame, scale, "files").dataframe.count(), _found(question, frame, scale))
     identity = _best(question, "rows through Python", lambda: _through_python(question, frame, scale), repeat, say)
     expert = _best(question, "the best Spark SQL", lambda: data.query(question.best), repeat, say)
     composites = _detect(question, frame, scale).dataframe.count()
@@ -137,6 +141,7 @@ def _measure(question: SparkQuestion, data: _Data, repeat: int, say: Say, scale:
         scale.events,
         composites,
         ours,
+        files,
         identity,
         expert,
         scale.slow,
@@ -155,8 +160,14 @@ def _best(question: SparkQuestion, who: str, make: Callable[[], DataFrame], repe
     return best(timings)
 
 
-def _detect(question: SparkQuestion, frame: DataFrame, scale: Scale) -> Detection:
-    return detect(question.rule, frame, time_unit="ms", shards=scale.cores)
+def _detect(
+    question: SparkQuestion, frame: DataFrame, scale: Scale, read: Literal["spark", "files"] = "spark"
+) -> Detection:
+    return detect(question.rule, frame, time_unit="ms", shards=scale.cores, read=read)
+
+
+def _found(question: SparkQuestion, frame: DataFrame, scale: Scale) -> int:
+    return _detect(question, frame, scale).dataframe.count()
 
 
 def _through_python(question: SparkQuestion, frame: DataFrame, scale: Scale) -> DataFrame:

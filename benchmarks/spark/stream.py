@@ -20,13 +20,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.measuring.timing import Say
+from benchmarks.spark.backlog import TOGETHER, BacklogMeasured, backlog
 from cepheus.core.time import SECOND
-from cepheus.runtime.spark.detect import detect
+from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.metrics import METRICS
+from cepheus.runtime.spark.micro_batches import BatchProgress
 from cepheus.runtime.spark.session import spark_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _SCHEMA = "type string, time timestamp, area long, value double"
 _VARIANTS = 8
@@ -37,16 +39,17 @@ _START = 1_700_000_000 * SECOND
 class StreamScale:
     """How much is measured: events a second, keys, the window and the run in seconds, how much of it is not counted."""
 
-    rate: int = 100_000
+    rate: int = 300_000
     keys: int = 1_000
     window: int = 300
     seconds: int = 480
     warm_up: int = 120
     cores: int = 2
+    backlog: int = 60
 
 
 STREAM_FULL = StreamScale()
-STREAM_QUICK = StreamScale(rate=2_000, keys=50, window=5, seconds=12, warm_up=4)
+STREAM_QUICK = StreamScale(rate=2_000, keys=50, window=5, seconds=12, warm_up=4, backlog=25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ class StreamMeasured:
     """What a run showed after its warm-up.
 
     ``offered`` and ``taken`` are events a second, ``lag`` the seconds of events that waited at the end, ``batches`` the
-    seconds of each micro-batch, ``state`` the bytes of state after each of them.
+    seconds of each micro-batch, ``state`` the bytes of state after each of them. ``backlog`` is what was measured with
+    all events there.
     """
 
     scale: StreamScale
@@ -65,6 +69,7 @@ class StreamMeasured:
     state: tuple[int, ...]
     composites: int
     late: int
+    backlog: BacklogMeasured
 
     def batch_seconds(self, share: float) -> float:
         """How long micro-batches take: a share of them is not longer."""
@@ -91,37 +96,48 @@ def stream(say: Say, scale: StreamScale) -> StreamMeasured:
 
 
 def _measure(spark: SparkSession, folder: Path, say: Say, scale: StreamScale) -> StreamMeasured:
-    arriving = folder / "arriving"
+    arriving, there = folder / "arriving", folder / "there"
     arriving.mkdir()
-    events = spark.readStream.schema(_SCHEMA).parquet(str(arriving))
+    there.mkdir()
     rule = (
         "define Fire(area: int, temp: double) from Smoke(area=$a) and "
         f"last Temp(area=$a and value>45) within {scale.window} s from Smoke "
         "where area = Smoke.area and temp = Temp.value"
     )
-    found = detect(rule, events, lateness="1 second", shards=scale.cores, name=METRICS)
+
+    def found_in(events: DataFrame) -> Detection:
+        return detect(rule, events, lateness="1 second", shards=scale.cores, name=METRICS)
+
     seconds = _seconds(scale)
+    for number in range(scale.backlog):
+        _arrive(seconds, there, number)
+    events = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", TOGETHER).parquet(str(there))
+    full = backlog(events, found_in(events), folder, TOGETHER * scale.rate, say)
+    events = spark.readStream.schema(_SCHEMA).parquet(str(arriving))
     _arrive(seconds, arriving, 0)  # a first file, so that compiling and starting workers is not part of the load
-    query = found.dataframe.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint")).start()
-    query.processAllAvailable()
+    query = found_in(events).write_stream("noop", checkpoint=folder / "checkpoint")
+    query.process_all_available()
     load = _Load(seconds, arriving, scale.seconds)
     load.start()
     while load.is_alive():
         load.join(5)
         say(f"streaming query under load, {load.arrived} of {scale.seconds} s")
     arrived = load.arrived
-    progress = [each for each in query.recentProgress if each["numInputRows"]]
+    progress = [each for each in query.query.recentProgress if each["numInputRows"]]
     query.stop()
-    return _judged(scale, progress, arrived)
+    return _judged(scale, progress, list(query.progress.recent), arrived, full)
 
 
-def _judged(scale: StreamScale, progress: Sequence[Any], arrived: int) -> StreamMeasured:
+def _judged(
+    scale: StreamScale, progress: Sequence[Any], done: Sequence[BatchProgress], arrived: int, full: BacklogMeasured
+) -> StreamMeasured:
     """Count what came after the warm-up; the first file came before the load."""
     taken = np.cumsum([each["numInputRows"] for each in progress]) / scale.rate - 1
     counted = [each for each, seconds in zip(progress, taken.tolist(), strict=True) if seconds > scale.warm_up]
     rows = sum(each["numInputRows"] for each in counted)
     span = arrived - scale.warm_up
-    metrics = [each["observedMetrics"][METRICS] for each in counted]
+    batches = {each["batchId"] for each in counted}
+    metrics = [each for each in done if each.batch in batches]
     lag = arrived - float(taken[-1])
     return StreamMeasured(
         scale,
@@ -129,9 +145,10 @@ def _judged(scale: StreamScale, progress: Sequence[Any], arrived: int) -> Stream
         taken=rows / span,
         lag=lag,
         batches=tuple(each["durationMs"]["triggerExecution"] / 1000 for each in counted),
-        state=tuple(metric["state_bytes"] for metric in metrics),
-        composites=sum(metric["composites"] for metric in metrics),
-        late=sum(metric["late"] for metric in metrics),
+        state=tuple(metric.state_bytes for metric in metrics),
+        composites=sum(sum(metric.composites.values()) for metric in metrics),
+        late=sum(metric.late for metric in metrics),
+        backlog=full,
     )
 
 

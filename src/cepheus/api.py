@@ -5,16 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard, Unpack, cast
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, OptionError, did_you_mean
 from cepheus.core.event import AsEvent, Event, EventId
-from cepheus.core.options import AUTO, ColumnNames, OnBadEvent, RunKeywords, RunOptions, TimeUnitName, chosen
+from cepheus.core.options import (
+    AUTO,
+    ColumnNames,
+    Duration,
+    OnBadEvent,
+    ProvenanceDepth,
+    RunKeywords,
+    RunOptions,
+    TimeUnitName,
+    chosen,
+    microseconds_of,
+    until_of,
+)
 from cepheus.core.schema import ID_FIELD, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.problems import BadEvents
 from cepheus.language.python.handlers import Handler
 from cepheus.notebook.found import Found
@@ -43,6 +57,8 @@ from cepheus.uncertainty.belief.belief import RuleBelief, beliefs_of
 from cepheus.uncertainty.verdict import Estimate, Factor, Observer, Reason, Verdict
 
 if TYPE_CHECKING:
+    from cepheus.explain.what_if import Knob, Sweep
+    from cepheus.explain.why_not import WhyNot
     from cepheus.notebook.explanation import Explanation
     from cepheus.notebook.timeline import Timeline
 
@@ -128,7 +144,7 @@ class Program:
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
         >>> events = [{"type": "Temp", "time": 10, "value": 51.5}, {"type": "Smoke", "time": 60}]
-        >>> program.detect(events, time_unit="s").to_dicts("s")
+        >>> program.detect(events, time_unit="s").to_dicts()
         [{'type': 'Fire', 'time': 60, 'temp': 51.5, 'start': 10, 'id': 'Fire:...', 'from': [1, 0]}]
         """
         return self._detect(events, _options(**options))
@@ -175,6 +191,112 @@ class Program:
             raise OptionError.of("why", f"there is no composite event '{composite}' in these events", hint=hint)
         return told[composite]
 
+    def why_not(
+        self,
+        events: Input,
+        rule: str,
+        at: int | str | datetime | None = None,
+        *,
+        event: EventId | None = None,
+        **options: Unpack[RunKeywords],
+    ) -> WhyNot:
+        """Say why a rule did not fire: for each of its parts what was there and what failed, and the nearest misses.
+
+        ``at`` is a moment: a datetime, a text such as ``2026-01-31T12:03:00Z``, or an integer in the time unit; where
+        nothing evaluates the rule then, the nearest moment is looked at. ``event`` is instead the id of the event that
+        should have completed the rule. The other keywords are those of ``detect``. Rules in TESLA alone.
+
+        >>> rule = "define Fire() from Smoke() and last Temp(value > 45) within 5 min from Smoke"
+        >>> events = [{"type": "Temp", "time": 10, "value": 44.8}, {"type": "Smoke", "time": 60}]
+        >>> told = compile(rule).why_not(events, "Fire", at=60, time_unit="s")
+        >>> print(told.nearest)
+        Temp(value=44.8) at 1970-01-01T00:00:10Z: value 44.8 is below 45
+        """
+        from cepheus.explain.why_not import why_not
+
+        given = _options(**options)
+        moment = None if at is None else until_of(at, given.unit)
+        if moment is not None and not isinstance(moment, int):
+            raise OptionError.of("why-not", f"{at!r} is not a time", hint="write it as in 2026-01-31T12:03:00Z")
+        catalog = self._catalog_for(given)
+        batch = self.read(events, **options)
+        return why_not(catalog.checked.rules, catalog.types, batch, rule, given, at=moment, terminator=event)
+
+    def read(self, events: Input, **options: Unpack[RunKeywords]) -> EventBatch:
+        """The events that the rules read, put into the order of the stream, each with its id; nothing is run.
+
+        The events and options are those of ``detect``.
+
+        >>> program = compile("define Fire() from Smoke()")
+        >>> program.read([{"type": "Smoke", "time": 5}, {"type": "Other", "time": 7}], time_unit="s").types
+        ('Smoke',)
+        """
+        given = replace(_options(**options), provenance=ProvenanceDepth.PARTS)
+        collected = _Collector()
+        if _is_paths(events) or _is_by_type(events, given.columns):
+            files, of_type = (events, {}) if _is_paths(events) else ((), cast("FilesByType", events))
+            list(FileDetection(files, of_type, self._catalog_for(given).checked, given, lambda _: collected))
+            return EventBatch.in_chunks(collected.batches)
+        return EventBatch.in_chunks(self._detect(events, given).sources)
+
+    def knobs(self) -> list[Knob]:
+        """The numbers of the rules in TESLA that can be turned: constants, windows, timers, least probabilities.
+
+        >>> [knob.name for knob in compile("define Hot() from Temp(value > 45)").knobs()]
+        ['Hot: value > 45']
+        """
+        from cepheus.explain.what_if import knobs
+
+        return knobs(self.rules)
+
+    def with_knob(self, knob: str | Knob, value: float) -> Program:
+        """The same program with another number in one place; windows and timers are in microseconds.
+
+        >>> program = compile("define Hot() from Temp(value > 45)").with_knob("Hot: value > 45", 50)
+        >>> program.knobs()[0].value
+        50
+        """
+        from cepheus.explain.what_if import knob_named, turned
+
+        chosen_knob = knob_named(self.rules, knob) if isinstance(knob, str) else knob
+        changed = turned(self.rules, chosen_knob, value)
+        return replace(self, checked=check(changed, schema=self.schema, closed=self.checked.inputs.closed))
+
+    def sweep(
+        self,
+        events: Input,
+        knob: str | Knob,
+        values: Iterable[float],
+        *,
+        labels: Sequence[int] | None = None,
+        tolerance: Duration = 0,
+        **options: Unpack[RunKeywords],
+    ) -> Sweep:
+        """What the rules find in the same events with one value of a knob after the other.
+
+        ``labels`` are the times, in microseconds, at which the knob's rule should have fired: precision and recall are
+        told then, a composite event at most ``tolerance`` from a label being right. The events and options are those
+        of ``detect``.
+
+        >>> program = compile("define Hot() from Temp(value > 45)")
+        >>> events = [{"type": "Temp", "time": t, "value": 40.0 + t} for t in range(10)]
+        >>> [point.counts for point in program.sweep(events, "Hot: value > 45", [42, 45, 60], time_unit="s").points]
+        [{'Hot': 7}, {'Hot': 4}, {}]
+        """
+        from cepheus.explain.what_if import knob_named, sweep
+
+        chosen_knob = knob_named(self.rules, knob) if isinstance(knob, str) else knob
+        batch = self.read(events, **options)
+        fed: dict[str, Any] = {**options, "time_unit": None, "time_format": None, "sort": None, "lateness": None}
+        closed = self.checked.inputs.closed
+
+        def run(rules: RuleSet) -> EventBatch:
+            changed = replace(self, checked=check(rules, schema=self.schema, closed=closed))
+            return changed._detect(batch, _options(**fed))
+
+        allowed = microseconds_of(tolerance)
+        return sweep(self.rules, chosen_knob, values, run, labels=labels, tolerance=allowed)
+
     def explain(self) -> Explanation:
         """What the rules do, in words and drawings: print it, or let a notebook show it.
 
@@ -217,7 +339,7 @@ class Program:
             raise late_event(late[0].type, late[0].time, options.lateness or 0, place)
         composites = EventBatch.concat([composites, session.close()])
         counts = session.counts
-        found = Detected.of(composites, counts.ties, counts.skipped, len(late))
+        found = Detected.around(composites, options.unit, ties=counts.ties, skipped=counts.skipped, late=len(late))
         return self._found(found, sources)
 
     def _found(self, found: Detected, sources: list[EventBatch]) -> Found:
@@ -271,6 +393,27 @@ class Program:
         return session
 
 
+class _Collector:
+    """In place of an engine: keeps the events and makes nothing of them."""
+
+    def __init__(self) -> None:
+        self.batches: list[EventBatch] = []
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Keep some events."""
+        self.batches.append(batch)
+        return EventBatch.empty()
+
+    def finish(self, last: int | None) -> EventBatch:  # noqa: ARG002  # there is nothing to complete
+        """Nothing is completed."""
+        return EventBatch.empty()
+
+    @property
+    def ties(self) -> TieCounts:
+        """Nothing was counted."""
+        return TieCounts.none()
+
+
 def compile(
     source: RuleSource,
     *,
@@ -310,7 +453,7 @@ def _detect_frames(session: Session, catalog: Catalog, frames: FramesByType, opt
     batches, late = read_frames(frames, catalog.expected, options, bad, intervals=intervals)
     found = [session.feed(batch) for batch in merge([[batch] for batch in batches])]
     composites = EventBatch.concat([*found, session.close()])
-    return Detected.of(composites, session.counts.ties, bad.skipped, late)
+    return Detected.around(composites, options.unit, ties=session.counts.ties, skipped=bad.skipped, late=late)
 
 
 _NOTHING_UNCERTAIN = Verdict(())

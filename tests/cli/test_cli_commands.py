@@ -296,3 +296,21 @@ def test_each_warning_is_told_to_programs(cepheus: Command) -> None:
     Path("one.etalis").write_text("e(X) <- a(X) SEQ b(X).\nf(X) <- a(X) AND b(X).\n")
     told = json.loads(cepheus("check", "one.etalis", "--json").out)
     assert [(finding["code"], finding["line"]) for finding in told] == [("unbounded-state", 1), ("unbounded-state", 2)]
+
+
+def test_why_not_tells_of_each_part(cepheus: Command) -> None:
+    Path("events.jsonl").write_text(
+        '{"type": "Temp", "time": 10, "area": "A1", "value": 44.8}\n{"type": "Smoke", "time": 60, "area": "A1"}\n'
+    )
+    found = cepheus("why-not", "fire.tesla", "--events", "events.jsonl", "--at", "60", "--time-unit", "s")
+    assert found.code == 0
+    assert "value 44.8 is below 45" in found.out
+    as_json = cepheus("why-not", "fire.tesla", "--events", "events.jsonl", "--event", "1", "--time-unit", "s", "--json")
+    assert json.loads(as_json.out)["parts"][1]["outcome"] == "failed"
+
+
+def test_why_not_asks_for_a_moment(cepheus: Command) -> None:
+    Path("events.jsonl").write_text('{"type": "Smoke", "time": 60, "area": "A1"}\n')
+    found = cepheus("why-not", "fire.tesla", "--events", "events.jsonl")
+    assert found.code == 1
+    assert "name either a moment or an event" in found.err

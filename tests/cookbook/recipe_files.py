@@ -64,6 +64,6 @@ def lines_of(composites: Iterable[Mapping[str, Any]]) -> list[str]:
     lines = []
     for one in composites:
         values = ", ".join(f"{name}={value}" for name, value in one.items() if name not in own)
-        head = f"{one['type']} at {one['time'] // 1_000_000}: " if "type" in one else ""
+        head = f"{one['type']} at {one['time']}: " if "type" in one else ""
         lines.append(f"{head}{values}".rstrip())
     return sorted(lines)

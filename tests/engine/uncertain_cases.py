@@ -18,7 +18,9 @@ from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.assembly.certain_first import CertainFirstEngine
+from cepheus.engine.assembly.divided import DividedEngine
 from cepheus.engine.base.interface import Engine
+from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
 from strategies.corners import SHARE, Corners, corners_of
@@ -34,6 +36,14 @@ def at_work(engine: Engine) -> Engine:
     """Give the engine that does the work of one that gives way to others as soon as something is uncertain."""
     assert isinstance(engine, CertainFirstEngine)
     return engine.at_work
+
+
+def compiled_rules(engine: Engine) -> int:
+    """How many rules the compiled engine runs, of one that gives way to others."""
+    found = at_work(engine)
+    if isinstance(found, DividedEngine):
+        return len(found.compiled)
+    return len(found.rules) if isinstance(found, UncertainEngine) else 0
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cepheus.core.time import UNITS
-
 FOLDER = Path(__file__).parent
 NATURAL = "natural"
 AWKWARD = "awkward"
@@ -47,15 +45,10 @@ class Question:
         for composite in composites:
             columns = self.columns.get(composite["type"])
             if columns is not None:
-                row = [self._value(composite, column) for column in columns]
+                row = [composite[column] for column in columns]
                 flat = [value for part in row for value in (reversed(part) if isinstance(part, tuple) else [part])]
                 rows.append([composite["type"], *flat] if len(self.columns) > 1 else flat)
         return rows
-
-    def _value(self, composite: Mapping[str, Any], column: str) -> Any:
-        value = composite[column]
-        is_time = self.language != "sql" and (column == "time" or f"{column}: timestamp" in self.rules)
-        return value // UNITS[self.unit] if is_time else value
 
 
 def load_questions() -> list[Question]:

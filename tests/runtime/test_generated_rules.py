@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import cepheus
-from cepheus import Event, EventBatch
+from cepheus import Event, EventBatch, UnsupportedError
 from cepheus.engine.assembly.registry import names
 from cepheus.rules.model import RuleSet
 from strategies.rules import valid_rule_sets
@@ -40,14 +40,27 @@ def answer(events: list[Event]) -> list[str]:
     )
 
 
+PARTIAL = ("automata", "matching")
+"""Engines that refuse constructs that others run, timers say; of what they do not refuse, the answers are compared."""
+
+
+def runs(program: cepheus.Program, engine: str) -> bool:
+    try:
+        program.start(engine=engine)
+    except UnsupportedError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("engine", names())
-@settings(max_examples=60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 @given(valid_rule_sets(), EVENTS, st.integers(0, 12))
 def test_every_way_of_feeding_gives_what_the_reference_gives(
     engine: str, rules: RuleSet, rows: list[tuple[str, int, int, float, str]], cut: int
 ) -> None:
     program = cepheus.compile(rules)
     events = stream(rows)
+    assume(engine not in PARTIAL or runs(program, engine))
     expected = answer(program.detect(EventBatch.from_events(events), engine="reference").to_events())
     assert answer(program.detect(events, engine=engine).to_events()) == expected
 

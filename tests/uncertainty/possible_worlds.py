@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import Calculus
@@ -19,6 +20,7 @@ from cepheus.core.distribution import Biased
 from cepheus.core.event import Event
 from cepheus.core.options import RunOptions
 from cepheus.core.schema import EventType, Schema
+from cepheus.core.values import ValueType, type_of
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.language.tesla import parse
@@ -54,13 +56,30 @@ class Case:
 def shares(case: Case, worlds: int, seed: int) -> dict[Made, float]:
     """In what share of so many worlds each composite event comes about."""
     generator = np.random.default_rng(seed)
+    drawn = _drawn(case, worlds, generator)
+    count = len(case.events)
+    there = generator.random((worlds, count)) < [event.probability for event in case.events]
+    certain = replace(case.checked, inputs=Schema([_certain(kind) for kind in case.checked.inputs.values()]))
+    schema = Schema([*certain.inputs.values(), *(_certain(kind) for kind in certain.composites.values())])
+    engine = create(RunOptions(engine="columns"), case.checked.rules.rules, schema)
+    made = engine.feed(_stream(case, drawn, there))
+    if not len(made):
+        return {}
+    assert made.provenance is not None
+    types = [made.types[code] for code in made.codes.tolist()]
+    parts = (tuple(int(part) % count for part in made_of) for made_of in made.provenance.made_of)
+    return {each: times / worlds for each, times in Counter(zip(types, parts, strict=True)).items()}
+
+
+def _drawn(case: Case, worlds: int, generator: np.random.Generator) -> list[dict[str, np.ndarray]]:
+    """The true values of what is uncertain, in each world, event by event."""
     declared = {
         (kind.name, attribute.name): attribute for kind in case.schema.values() for attribute in kind.attributes
     }
-    drawn: list[dict[str, list[float]]] = []
+    drawn: list[dict[str, np.ndarray]] = []
     biases: dict[tuple[object, ...], np.ndarray] = {}
     for event in case.events:
-        values: dict[str, list[float]] = {}
+        values: dict[str, np.ndarray] = {}
         for name, value in event.attributes.items():
             attribute = declared.get((event.type, name))
             error = event.errors.get(name) or (None if attribute is None else attribute.error)
@@ -73,29 +92,38 @@ def shares(case: Case, worlds: int, seed: int) -> dict[Made, float]:
                 if key not in biases:
                     biases[key] = law_of(error.bias, 0.0).draw(generator, worlds)
                 true = true + biases[key]
-            values[name] = true.tolist()
+            values[name] = true
         drawn.append(values)
-    there = generator.random((worlds, len(case.events))) < [event.probability for event in case.events]
-    count = len(case.events)
-    stream = [
-        Event(
-            event.type,
-            world * APART + event.time,
-            {name: drawn[place][name][world] if name in drawn[place] else v for name, v in event.attributes.items()},
-            id=world * count + place,
-        )
-        for world in range(worlds)
-        for place, event in enumerate(case.events)
-        if there[world, place]
-    ]
-    certain = replace(case.checked, inputs=Schema([_certain(kind) for kind in case.checked.inputs.values()]))
-    schema = Schema([*certain.inputs.values(), *(_certain(kind) for kind in certain.composites.values())])
-    engine = create(RunOptions(engine="columns"), case.checked.rules.rules, schema)
-    found: Counter[Made] = Counter()
-    for begin in range(0, len(stream), 50_000):
-        for made in engine.feed(EventBatch.from_events(stream[begin : begin + 50_000])).to_events():
-            found[made.type, tuple(int(part) % count for part in made.made_of)] += 1
-    return {made: times / worlds for made, times in found.items()}
+    return drawn
+
+
+def _stream(case: Case, drawn: list[dict[str, np.ndarray]], there: np.ndarray) -> EventBatch:
+    """All worlds one after the other, in columns: there are many of them."""
+    worlds, count = there.shape
+    kept = np.flatnonzero(there.ravel())
+    places, world = kept % count, kept // count
+    types = tuple(dict.fromkeys(event.type for event in case.events))
+    codes = np.array([types.index(event.type) for event in case.events], np.int32)
+    times = np.array([event.time for event in case.events], np.int64)
+    columns: dict[tuple[str, ValueType], pa.Array] = {}
+    for name in dict.fromkeys(name for event in case.events for name in event.attributes):
+        given = [event.attributes.get(name) for event in case.events]
+        uncertain = [name in values for values in drawn]
+        for kind in {type_of(value) for value in given if value is not None} | {ValueType.FLOAT}:
+            own = [
+                None if value is None or blurred or type_of(value) is not kind else value
+                for value, blurred in zip(given, uncertain, strict=True)
+            ]
+            column = pa.array(own, kind.arrow).take(pa.array(places))
+            if kind is ValueType.FLOAT and any(uncertain):
+                numbers = np.zeros((worlds, count))
+                for place, values in enumerate(drawn):
+                    numbers[:, place] = values[name] if name in values else own[place] or 0.0
+                missing = np.array([value is None for value in own]) & ~np.array(uncertain)
+                column = pa.array(numbers[world, places], mask=missing[places])
+            if column.null_count < len(column):
+                columns[name, kind] = column
+    return EventBatch(types, codes[places], world * APART + times[places], columns, ids=kept.astype(np.int64))
 
 
 def _certain(kind: EventType) -> EventType:

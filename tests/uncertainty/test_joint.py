@@ -132,6 +132,31 @@ def test_two_last_of_uncertain_events() -> None:
     assert sorted(fast) == sorted(round(p, 9) for p, _ in weighed(Case.of(TYPES + rule, events)).values())
 
 
+CHAINS = [
+    ("last Temp(value>30) as E within 10 us from S and last Temp(value>30) as F within 10 us from E", True),
+    ("each Temp(value>30) as E within 10 us from S and first Temp(value>30) as F within 10 us from E", True),
+    ("2 last Temp(value>30) as E within 10 us from S and not Temp(value>30) within 2 us from E", True),
+    ("each Temp(value>30) as E within 10 us from S and not Temp(value>30) between E and S", True),
+    ("first Temp(value>30) as E within 10 us from S and 1 <= Count(Temp(value>30) between S and E)", True),
+    ("first Temp(value>30) as E within 10 us from S and last Temp(value>30) as F within 10 us from E", False),
+    ("last Temp(value>30) as E within 10 us from S and not Temp(value>31) between E and S", False),
+    ("last Temp(value>30) as E within 10 us from S and last Temp(value>31) as F within 10 us from S", False),
+]
+
+
+@pytest.mark.parametrize(("parts", "in_kernel"), CHAINS)
+def test_events_of_one_type_that_lie_one_before_the_other_do_not_share_anything(parts: str, in_kernel: bool) -> None:
+    rule = f"define H() from S() and {parts}"
+    values = (30.5, 30.0, 29.5, 31.0)
+    events = [temp(time, value, UNSURE) for time, value in enumerate(values, 1)] + [made("S", 5, a=1.0)]
+    exact = weighed(Case.of(TYPES + rule, events))
+    fast = compiled(rule, events)
+    assert len(fast) > 1
+    assert all(found is in_kernel for _, found in fast)
+    assert np.allclose(sorted(p for p, _ in fast), sorted(p for p, _ in exact.values()), atol=1e-9 if in_kernel else 0)
+    assert not differences(Case.of(TYPES + rule, events), 2000, 1)
+
+
 def test_readings_of_a_sensor_drift_together() -> None:
     rules = """
         event Reading(sensor: string, value: double)
@@ -180,6 +205,29 @@ def test_a_sum_that_is_approximated_says_how_far_it_may_be_off() -> None:
     truth = float((np.where(there, generator.normal(1.0, 1.0, there.shape), 0.0).sum(axis=1) >= 4.0).mean())
     assert 0.0 < error <= 0.01
     assert abs(probability - truth) < 4.0 * error
+
+
+@pytest.mark.parametrize("members", [2, 3, 12])
+def test_a_deviation_of_members_that_may_not_be_there_needs_two_of_them(members: int) -> None:
+    rule = "define H() from S() and 0 <= Stddev(Temp().value within 90 us from S)"
+    events = [Event("Temp", time, {"value": time, "km": 0.0}, probability=0.25) for time in range(members)]
+    probability, error = only(rule, [*events, made("S", members, a=1.0)])
+    truth = float(stats.binom(members, 0.25).sf(1))
+    assert abs(probability - truth) <= (1e-12 if members <= Calculus().exact_members else 4.0 * error)
+    assert error < 0.01
+
+
+def test_a_slope_needs_members_of_two_times() -> None:
+    rule = "define H() from S() and -100 < Slope(Temp().value within 90 us from S)"
+    events = [Event("Temp", time, {"value": 1.0, "km": 0.0}, probability=0.5) for time in (1, 1, 2)]
+    assert only(rule, [*events, made("S", 3, a=1.0)])[0] == 0.375  # the last, and one of the others at least
+
+
+def test_an_event_at_two_places_of_a_pattern_took_place_once() -> None:
+    rule = "define H() from S() and last Temp() as A within 10 us from S and first Temp(km<2) as B within 10 us from S"
+    events = [Event("Temp", 1, {"value": 1.0, "km": 1.0}, probability=0.75), made("S", 2, a=1.0)]
+    assert only(rule, events) == (0.75, 0.0)
+    assert compiled(rule, events)[0][0] == 0.75
 
 
 class Heavy(stats.rv_continuous):  # type: ignore[misc]  # SciPy says nothing of types

@@ -1,4 +1,4 @@
-"""What the papers on deployment say of each figure: every measured sentence of their evaluations.
+"""What the papers on deployment say of each figure: every measured sentence of their evaluations, from ``claims.toml``.
 
 One vocabulary throughout: what changes along a figure changes by more than a tenth, what does not stays within a
 tenth, what is slight is less than a tenth; of two strategies one has more if the ratio is above 1, significantly more
@@ -6,6 +6,13 @@ if by more than a tenth.
 """
 
 from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from benchmarks.papers.claims.model import (
     CHANGE,
@@ -19,333 +26,163 @@ from benchmarks.papers.claims.model import (
     Claim,
     Paper,
     Part,
+    Ratio,
+    RatioChange,
     Region,
+    Swing,
 )
-from benchmarks.papers.deployment.figures import FIGURES
-from benchmarks.papers.deployment.network_claims import network_claims
-from benchmarks.papers.deployment.points import (
-    ALL,
-    DISTRIBUTED,
-    MANY,
-    MP,
-    MT,
-    PULL,
-    SP,
-    ST,
-    C,
-    Points,
-    claim_of,
-    to_centre,
-)
+from benchmarks.papers.deployment.figures import FIGURES, base_of
+from benchmarks.papers.deployment.sweep import name_of, with_strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
 
-NO_BENEFIT = Region(f"above 1/{1 + CHANGE:g}", low=1 / (1 + CHANGE))
-_NO_TIME = "processors take no time in the simulator; what an event costs an engine is on the page of measurements"
+REGIONS: dict[str, Region] = {
+    "above": GREATER,
+    "below": LESS,
+    "grows": GROWS,
+    "falls": FALLS,
+    "steady": STEADY,
+    "slightly more": SLIGHTLY_MORE,
+    "slightly less": SLIGHTLY_LESS,
+    "no benefit": Region(f"above 1/{1 + CHANGE:g}", low=1 / (1 + CHANGE)),
+    "15 to 20 percent less": Region(
+        "0.73 to 0.94: 0.80 to 0.85, give or take a tenth", 0.80 / (1 + CHANGE), 0.85 * (1 + CHANGE)
+    ),
+}
+"""Where a quantity must lie, by the words of the table."""
+
+Pair = tuple[Strategy, Strategy]
 
 
 def strategy_claims(*, exponential: bool = False) -> list[Claim]:
     """The sentences of section 4 of the paper on strategies, in one reading of the rates."""
-    points = Points(exponential)
-    makers = (_default, _rules, _subscriptions, _policy, _windows, _filtering, network_claims)
-    return [claim for make in makers for claim in make(points)]
-
-
-def _default(p: Points) -> list[Claim]:
-    return [
-        claim_of(
-            p,
-            "10(a)",
-            "Strategies with many trees have significantly lower delays.",
-            "delay",
-            FALLS,
-            p.pairs("delay", [(MT, C), (MT, ST), (MP, SP)]),
-        ),
-        claim_of(p, "10(a)", "Centr and ST have almost the same delay.", "delay", STEADY, p.pairs("delay", [(ST, C)])),
-        claim_of(
-            p,
-            "10(a)",
-            "ST_PP has a slightly higher delay than ST.",
-            "delay",
-            SLIGHTLY_MORE,
-            p.pairs("delay", [(SP, ST)]),
-        ),
-        claim_of(p, "10(a)", "So has MT_PP than MT.", "delay", SLIGHTLY_MORE, p.pairs("delay", [(MP, MT)])),
-        claim_of(
-            p,
-            "10(b)",
-            "Centr generates significantly more traffic than all others.",
-            "traffic",
-            FALLS,
-            p.pairs("traffic", to_centre(DISTRIBUTED)),
-        ),
-        claim_of(
-            p,
-            "10(b)",
-            "Of the distributed strategies those with many trees generate more traffic.",
-            "traffic",
-            GREATER,
-            p.pairs("traffic", MANY),
-        ),
-        claim_of(
-            p,
-            "10(b)",
-            "Pull notifications bring a marginal benefit.",
-            "traffic",
-            SLIGHTLY_LESS,
-            p.pairs("traffic", PULL),
-        ),
-    ]
-
-
-def _rules(p: Points) -> list[Claim]:
-    return [
-        claim_of(
-            p,
-            "11(a)",
-            "The delay does not change significantly with the number of rules.",
-            "delay, to that with the fewest",
-            STEADY,
-            p.along("delay", ALL, "11"),
-        ),
-        claim_of(
-            p,
-            "11(a)",
-            "Processing takes tens of microseconds, which links dominate.",
-            "processing time",
-            STEADY,
-            (),
-            _NO_TIME,
-        ),
-        claim_of(
-            p,
-            "11(b)",
-            "Traffic increases with the number of rules.",
-            "traffic, most to fewest",
-            GROWS,
-            p.growth("traffic", ALL, "11"),
-        ),
-        claim_of(
-            p,
-            "11(b)",
-            "It grows slightly faster with many trees than with one.",
-            "change of the ratio of traffic",
-            SLIGHTLY_MORE,
-            p.trend(MANY, "11"),
-        ),
-    ]
-
-
-def _subscriptions(p: Points) -> list[Claim]:
-    return [
-        claim_of(
-            p,
-            "12(a)",
-            "The delay is not influenced by the number of subscriptions.",
-            "delay, to that with the fewest",
-            STEADY,
-            p.along("delay", ALL, "12"),
-        ),
-        claim_of(
-            p,
-            "12(b)",
-            "Traffic increases with the number of subscriptions.",
-            "traffic, most to fewest",
-            GROWS,
-            p.growth("traffic", ALL, "12"),
-        ),
-        claim_of(
-            p,
-            "12(b)",
-            "With fewer than 5 subscriptions many trees do better than one.",
-            "traffic",
-            LESS,
-            p.pairs("traffic", MANY, "12", (1,)),
-        ),
-        claim_of(
-            p,
-            "12(b)",
-            "With more than 5, one tree is more convenient.",
-            "traffic",
-            GREATER,
-            p.pairs("traffic", MANY, "12", (10, 20)),
-        ),
-        claim_of(
-            p, "12(b)", "Many subscriptions tell against MT_PP.", "change of MT_PP/MT", GROWS, p.trend([(MP, MT)], "12")
-        ),
-        claim_of(
-            p,
-            "12(b)",
-            "With many trees pulling brings no benefit.",
-            "traffic with 20 subscriptions",
-            NO_BENEFIT,
-            p.pairs("traffic", [(MP, MT)], "12", (20,)),
-        ),
-    ]
-
-
-def _policy(p: Points) -> list[Claim]:
-    return [
-        claim_of(
-            p,
-            "13(a)",
-            "The delay remains constant.",
-            "delay, to that without each",
-            STEADY,
-            p.along("delay", ALL, "13"),
-        ),
-        claim_of(
-            p,
-            "13(b)",
-            "Many trees have only a limited increase with 30% of each.",
-            "traffic, 30% to none",
-            SLIGHTLY_MORE,
-            p.growth("traffic", (MT, MP), "13"),
-        ),
-        claim_of(
-            p,
-            "13(b)",
-            "With one tree multiple selection increases traffic significantly.",
-            "traffic, 30% to none",
-            GROWS,
-            p.growth("traffic", (C, ST, SP), "13"),
-        ),
-        claim_of(
-            p,
-            "13(b)",
-            "Many trees become more convenient with multiple selection.",
-            "change of the ratio of traffic",
-            FALLS,
-            p.trend(MANY, "13"),
-        ),
-    ]
-
-
-def _windows(p: Points) -> list[Claim]:
-    return [
-        claim_of(
-            p,
-            "14(a)",
-            "The delay does not change significantly with the size of windows.",
-            "delay, to that of the smallest",
-            STEADY,
-            p.along("delay", ALL, "14"),
-        ),
-        claim_of(
-            p,
-            "14(b)",
-            "All strategies have higher traffic with larger windows.",
-            "traffic, largest to smallest",
-            GROWS,
-            p.growth("traffic", ALL, "14"),
-        ),
-        claim_of(
-            p,
-            "14(b)",
-            "The difference between ST strategies and Centr shrinks (not evident from the graph).",
-            "change of the ratio of traffic",
-            GREATER,
-            p.trend(to_centre((ST, SP)), "14"),
-        ),
-        claim_of(
-            p,
-            "14(b)",
-            "Between MT strategies and Centr it becomes larger, to the advantage of many trees.",
-            "change of the ratio of traffic",
-            FALLS,
-            p.trend(to_centre((MT, MP)), "14"),
-        ),
-        claim_of(
-            p,
-            "14(b)",
-            "Pull notifications are more efficient with small windows.",
-            "change of the ratio of traffic",
-            GROWS,
-            p.trend(PULL, "14"),
-        ),
-    ]
-
-
-def _filtering(p: Points) -> list[Claim]:
-    return [
-        claim_of(
-            p,
-            "15(a)",
-            "The delay is not influenced by filtering.",
-            "delay, to that without",
-            STEADY,
-            p.along("delay", ALL, "15"),
-        ),
-        claim_of(
-            p,
-            "15(b)",
-            "More values of attributes reduce the traffic of all strategies.",
-            "traffic, ten values to one",
-            FALLS,
-            p.growth("traffic", ALL, "15"),
-        ),
-        claim_of(
-            p,
-            "15(b)",
-            "Distributed strategies gain more from filters than Centr.",
-            "change of the ratio of traffic",
-            FALLS,
-            p.trend(to_centre(DISTRIBUTED), "15"),
-        ),
-    ]
+    return _claims("strategies", exponential=exponential)
 
 
 def chapter_claims() -> list[Claim]:
     """Section 4.3 of the overview chapter, which shows the default scenario again."""
-    p = Points()
-    command = "cepheus bench deployment --figure 10"
-    delay, traffic = p.pairs("delay", [(MT, C), (MT, ST)]), p.pairs("traffic", to_centre((ST, MT)))
-    return [
-        Claim(Paper.OVERVIEW, "4.3, figure 9(a)", sentence, quantity, region, tuple(parts), command)
-        for sentence, quantity, region, parts in (
-            ("Many trees have much lower delays than one.", "delay", FALLS, delay),
-            ("One tree has about the delay of a centre.", "delay", STEADY, p.pairs("delay", [(ST, C)])),
-        )
-    ] + [
-        Claim(Paper.OVERVIEW, "4.3, figure 9(b)", sentence, quantity, region, tuple(parts), command)
-        for sentence, quantity, region, parts in (
-            ("The traffic of Centr is significantly higher.", "traffic", FALLS, traffic),
-            ("MT generates more traffic than ST.", "traffic", GREATER, p.pairs("traffic", [(MT, ST)])),
-        )
-    ]
+    return _claims("chapter")
 
 
 def rule_deployment_claims() -> list[Claim]:
     """The evaluation of the paper on rule deployment, which has one figure."""
-    p = Points()
-    found: list[tuple[str, str, Region, list[Part]]] = [
-        (
-            "Traffic increases with the number of rules.",
-            "traffic, most to fewest",
-            GROWS,
-            p.growth("traffic", (C, ST), "rules"),
-        ),
-        ("It grows faster in Centre than in Tree.", "change of Centr/ST", GROWS, p.trend([(C, ST)], "rules")),
-        (
-            "Tree has benefits over a centre in traffic.",
-            "traffic",
-            LESS,
-            p.pairs("traffic", [(ST, C)], "rules", FIGURES["rules"].values),
-        ),
-        (
-            "And in delay.",
-            "delay",
-            LESS,
-            p.pairs("delay", [(ST, C)], "rules", FIGURES["rules"].values),
-        ),
-    ]
-    return [
-        Claim(
-            Paper.RULE_DEPLOYMENT,
-            "evaluation, figure 6",
-            sentence,
-            quantity,
-            region,
-            tuple(parts),
-            "cepheus bench deployment --figure rules",
+    return _claims("rule-deployment")
+
+
+@cache
+def _table() -> dict[str, Any]:
+    with Path(__file__).with_suffix(".toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def _claims(group: str, *, exponential: bool = False) -> list[Claim]:
+    found = _table()[group]
+    claims = []
+    for row in found["claims"]:
+        figure = found.get("points", row["figure"].rstrip("ab()"))
+        points = Points(figure, exponential)
+        claims.append(
+            Claim(
+                Paper[found["paper"]],
+                found["section"].format(figure=row["figure"]),
+                row["says"],
+                row["quantity"],
+                REGIONS[row.get("region", "steady")],
+                tuple(points.parts(row)),
+                f"cepheus bench deployment --figure {figure}{' --exponential' if exponential else ''}",
+                row.get("reason", ""),
+            )
         )
-        for sentence, quantity, region, parts in found
-    ]
+    return claims
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """The points of a figure as names of samples, in one reading of the rates, and quantities of them."""
+
+    figure: str
+    exponential: bool = False
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Where the points lie."""
+        return FIGURES[self.figure].values
+
+    def parts(self, row: Mapping[str, Any]) -> list[Part]:
+        """What a row of the table is about."""
+        match row:
+            case {"ratio": measure, "of": pairs}:
+                at = row.get("at", self.values[:1])
+                return self._ratios(measure, _pairs(pairs), self.values if at == "all" else at)
+            case {"growth": measure, "of": strategies}:
+                return [
+                    Part(each.value, self._compared(measure, each, self.values[-1])) for each in _strategies(strategies)
+                ]
+            case {"along": measure, "of": strategies}:
+                other = row.get("against")
+                return [
+                    Part(f"{each.value} at {x:g}", self._compared(measure, each, x, other))
+                    for each in _strategies(strategies)
+                    for x in (self.values if other else self.values[1:])
+                ]
+            case {"trend": measure, "of": pairs, "against": other}:
+                beside = Points(other, self.exponential)
+                return [
+                    Part(
+                        f"{_versus(pair)} at {x:g}",
+                        RatioChange(self._ratio(measure, pair, x), beside._ratio(measure, pair, x)),
+                    )
+                    for pair in _pairs(pairs)
+                    for x in self.values
+                ]
+            case {"trend": measure, "of": pairs}:
+                first, last = self.values[0], self.values[-1]
+                return [
+                    Part(
+                        _versus(pair), RatioChange(self._ratio(measure, pair, last), self._ratio(measure, pair, first))
+                    )
+                    for pair in _pairs(pairs)
+                ]
+            case {"swing": measure, "of": strategies}:
+                return self._swings(measure, _strategies(strategies), row.get("to"))
+            case _:
+                return []
+
+    def _at(self, measure: str, strategy: Strategy, x: float) -> str:
+        base = base_of(exponential=self.exponential)
+        return name_of(measure, with_strategy(FIGURES[self.figure].vary(base, x), strategy))
+
+    def _ratio(self, measure: str, pair: Pair, x: float) -> Ratio:
+        """One strategy in relation to another at a point."""
+        return Ratio(self._at(measure, pair[0], x), self._at(measure, pair[1], x))
+
+    def _ratios(self, measure: str, pairs: Sequence[Pair], xs: Sequence[float]) -> list[Part]:
+        return [
+            Part(_versus(pair) + (f" at {x:g}" if len(xs) > 1 else ""), self._ratio(measure, pair, x))
+            for pair in pairs
+            for x in xs
+        ]
+
+    def _compared(self, measure: str, strategy: Strategy, x: float, other: str | None = None) -> Ratio:
+        """A point in relation to the first one, or to that of another figure."""
+        under = Points(other, self.exponential)._at(measure, strategy, x) if other else None
+        return Ratio(self._at(measure, strategy, x), under or self._at(measure, strategy, self.values[0]))
+
+    def _swings(self, measure: str, strategies: Sequence[Strategy], to: str | None) -> list[Part]:
+        def samples(strategy: Strategy) -> tuple[str, ...]:
+            return tuple(self._at(measure, strategy, x) for x in self.values)
+
+        if to is None:
+            return [Part(each.value, Swing(samples(each))) for each in strategies]
+        return [Part(f"{each.value}/{to}", Swing(samples(each), samples(Strategy(to)))) for each in strategies]
+
+
+def _strategies(words: str | Sequence[str]) -> list[Strategy]:
+    return list(Strategy) if words == "all" else [Strategy(word) for word in words]
+
+
+def _pairs(words: Sequence[str]) -> list[Pair]:
+    return [(Strategy(one), Strategy(other)) for one, other in (word.split("/") for word in words)]
+
+
+def _versus(pair: Pair) -> str:
+    return f"{pair[0].value}/{pair[1].value}"

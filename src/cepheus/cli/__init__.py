@@ -27,6 +27,7 @@ from cepheus.cli.doctor import doctor
 from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
 from cepheus.cli.import_rules import import_rules
+from cepheus.cli.live import live
 from cepheus.cli.learn import learn
 from cepheus.cli.lsp import lsp
 from cepheus.cli.node import node
@@ -34,8 +35,10 @@ from cepheus.cli.publish import publish
 from cepheus.cli.run import run
 from cepheus.cli.simulate import simulate
 from cepheus.cli.status import status
+from cepheus.cli.studio import studio
 from cepheus.cli.subscribe import subscribe
 from cepheus.cli.warm_up import warm_up
+from cepheus.cli.why_not import why_not
 from cepheus.core.errors import CepheusError
 
 app = typer.Typer(
@@ -48,6 +51,7 @@ for command in (
     check,
     detect,
     run,
+    live,
     explain,
     fmt,
     learn,
@@ -61,11 +65,13 @@ for command in (
     withdraw,
     status,
     lsp,
+    studio,
 ):
     app.command()(command)
 app.command(cls=HandedOver, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 app.command()(doctor)
 app.command("warm-up")(warm_up)
+app.command("why-not")(why_not)
 app.add_typer(bayes)
 app.add_typer(import_rules)
 

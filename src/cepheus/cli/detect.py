@@ -71,7 +71,7 @@ def detect(
     unit = TimeUnit(options.get("time_unit", "us"))
     strict = options.get("strict", False)
     program = _compiled(rules, facts, unit, strict=strict)
-    files, of_type = _inputs(events or [])
+    files, of_type = inputs_named(events or [])
     intervals = frozenset(rule.head.name for rule in program.rules.interval_rules)
     with warnings_reported(), _detection(program, files, of_type, on, master, options) as found:
         started = clock.perf_counter()
@@ -129,7 +129,7 @@ def _compiled(paths: list[Path], facts: list[str] | None, unit: TimeUnit, *, str
     )
 
 
-def _inputs(events: list[str]) -> tuple[list[Path], dict[str, list[Path]]]:
+def inputs_named(events: list[str]) -> tuple[list[Path], dict[str, list[Path]]]:
     """The files that have types of their own and, by type, those that do not."""
     files: list[Path] = []
     of_type: dict[str, list[Path]] = {}

@@ -17,6 +17,10 @@ def run(
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="Where Spark runs, instead of what the file says.")
     ] = None,
+    read: Annotated[
+        str | None,
+        typer.Option(metavar="WHO", help="Who reads Parquet files of a batch: auto, spark, or files for the tasks."),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Tell how the rules would be split, and run nothing.")
     ] = False,
@@ -35,7 +39,7 @@ def run(
     from cepheus.runtime.spark.pipeline_run import detection_of, run_pipeline
     from cepheus.runtime.spark.session import plain_failures, spark_session
 
-    described = overridden(read_pipeline(pipeline), options)
+    described = overridden(read_pipeline(pipeline), options if read is None else {**options, "read": read})
     if check:
         report(check_pipeline(pipeline, described))
         note(f"{pipeline}: no errors")

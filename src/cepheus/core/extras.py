@@ -13,6 +13,16 @@ _PACKAGES = {
     "pygls": ("pygls", "editor"),
     "eql": ("eql", "import"),
     "sigma": ("pysigma", "import"),
+    "aiohttp": ("aiohttp", "live"),
+    "confluent_kafka": ("confluent-kafka", "live"),
+    "fastavro": ("fastavro", "live"),
+    "google.protobuf": ("protobuf", "live"),
+    "nats": ("nats-py", "live"),
+    "paho.mqtt.client": ("paho-mqtt", "live"),
+    "psycopg": ("psycopg[binary]", "live"),
+    "redis": ("redis", "live"),
+    "fastapi": ("fastapi", "studio"),
+    "uvicorn": ("uvicorn", "studio"),
 }
 
 
@@ -39,5 +49,9 @@ def missing(module: str, use: str) -> OptionError:
 
 def require(module: str, use: str) -> None:
     """Refuse a use whose package is not installed."""
-    if find_spec(module) is None:
+    try:
+        found = find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package inside another that is not there
+        found = False
+    if not found:
         raise missing(module, use)

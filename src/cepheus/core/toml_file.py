@@ -180,7 +180,7 @@ def _must_be(key: str, what: str, value: object) -> WrongValueError:
 # ---- Tables --------------------------------------------------------------------------------------------------------
 
 
-Keys = Mapping[str, "Read[Any] | Table[Any] | Tables[Any] | ByName[Any]"]
+Keys = Mapping[str, "Read[Any] | Table[Any] | Chosen[Any] | Tables[Any] | ByName[Any]"]
 """What reads the value of each key."""
 
 
@@ -200,10 +200,20 @@ class Table(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Tables(Generic[T]):
-    """A list of tables, [[so]], which becomes a tuple."""
+class Chosen(Generic[T]):
+    """One of several tables: the key ``by`` says which; ``hint`` shows one."""
 
-    each: Table[T]
+    name: str
+    by: str
+    among: Mapping[str, Table[T]]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tables(Generic[T]):
+    """A list of tables, [[so]], which becomes a tuple; those that do not say which they are are left out."""
+
+    each: Table[T] | Chosen[T]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,21 +287,43 @@ class TomlFile:
         return table.make(**given)
 
     def _value(
-        self, read: Read[Any] | Table[Any] | Tables[Any] | ByName[Any], value: object, key: str, at: KeyPath
+        self,
+        read: Read[Any] | Table[Any] | Chosen[Any] | Tables[Any] | ByName[Any],
+        value: object,
+        key: str,
+        at: KeyPath,
     ) -> Any:
         match read:
             case Table():
                 return self._table(read, value, at)
+            case Chosen():
+                return self._chosen(read, value, key, at)
             case Tables(each=each):
                 if not isinstance(value, list):
                     raise WrongValueError(f"'{key}' is a list of tables", f"write [[{key}]] and its keys below")
-                return tuple([self._table(each, one, (*at, place)) for place, one in enumerate(value)])
+                found = [self._value(each, one, key, (*at, place)) for place, one in enumerate(value)]
+                return tuple([one for one in found if one is not None])
             case ByName(each=each_value, hint=hint):
                 if not isinstance(value, dict):
                     raise WrongValueError(f"'{key}' is a table", hint)
                 return self._by_name(each_value, value, at)
             case _:
                 return read(value, key)
+
+    def _chosen(self, chosen: Chosen[T], value: object, key: str, at: KeyPath) -> T | None:
+        """Read one of several tables; None, with a finding, if it does not say which."""
+        if not isinstance(value, dict):
+            raise WrongValueError(f"'{key}' is a table", f"write [{key}] and its keys below")
+        which = value.get(chosen.by)
+        if which is None:
+            self.note(at, f"{chosen.name} has no {chosen.by}", chosen.hint)
+            return None
+        try:
+            table = chosen.among[one_of(*chosen.among)(which, chosen.by)]
+        except WrongValueError as wrong:
+            self.note((*at, chosen.by), wrong.message, wrong.hint)
+            return None
+        return self._table(table, {name: each for name, each in value.items() if name != chosen.by}, at)
 
     def _by_name(self, read: Read[Any], values: Mapping[str, object], at: KeyPath) -> dict[str, Any]:
         found = {}

@@ -13,7 +13,7 @@ KEPT = 5
 
 
 class BadEvents:
-    """Takes the findings about bad events of one run, over all its files.
+    """Takes the findings about bad events of one run, over all its files; keeps the first few, or all of them.
 
     >>> bad = BadEvents(OnBadEvent.SKIP)
     >>> bad.report([Diagnostic("event", "an event has no time")])
@@ -21,7 +21,7 @@ class BadEvents:
     (1, 'an event has no time')
     """
 
-    def __init__(self, policy: OnBadEvent = OnBadEvent.STOP, keep: int = KEPT) -> None:
+    def __init__(self, policy: OnBadEvent = OnBadEvent.STOP, keep: int | None = KEPT) -> None:
         self.policy = policy
         self.skipped = 0
         self.diagnostics: list[Diagnostic] = []
@@ -33,7 +33,7 @@ class BadEvents:
             if self.policy is OnBadEvent.STOP:
                 raise EventError([finding])
             self.skipped += 1
-            if len(self.diagnostics) < self._keep:
+            if self._keep is None or len(self.diagnostics) < self._keep:
                 self.diagnostics.append(finding)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cepheus.core.batch import IntArray
 from cepheus.formats.arrays import code_array, encoded
 from cepheus.formats.columns import Column, ObjectColumn, TextColumn, TypedColumn
+from cepheus.formats.problems import BadEvents
 
 Numbers = range | IntArray
 """Line or position numbers of rows: a range costs nothing per row."""
@@ -107,6 +108,19 @@ class ArrayRows:
         indices = array.indices if array.indices.null_count == 0 else array.indices.fill_null(-1)
         values = [value.strip() if self.text else value for value in array.dictionary.to_pylist()]
         return values, code_array(indices)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRows:
+    """Rows whose events, unless they have ids, are called by their numbers, behind the prefix if there is one.
+
+    What is wrong with them is told to ``bad``, with their places among the rows, counted from 1.
+    """
+
+    rows: Rows
+    numbers: Numbers
+    bad: BadEvents
+    prefix: str | None = None
 
 
 def pick(numbers: Numbers, rows: IntArray) -> Numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -86,15 +86,15 @@ class EventWriter:
         """Put the events of a batch at the end of the file."""
         if not len(batch):
             return
-        attributes = attributes_in(batch, self._intervals)
-        unnamed = {name for name in self._intervals if is_positional(attributes.get(name, ()))}
-        batch = with_intervals(batch, self._intervals)
         try:
-            if self._lines is not None:
-                records = flatten(batch, self._unit)
-                self._lines.write("".join(self._line(record, unnamed) for record in records).encode())
+            if self._lines is not None and self.format is Format.JSON_LINES:
+                records = written_records(batch, self._unit, self._intervals)
+                self._lines.write("".join(json_line(record) + "\n" for record in records).encode())
+            elif self._lines is not None:
+                records = flatten(with_intervals(batch, self._intervals), self._unit)
+                self._lines.write("".join(format_notation_line(record) + "\n" for record in records).encode())
             elif self._spool is not None:
-                self._spool.write(batch)
+                self._spool.write(with_intervals(batch, self._intervals))
         except OSError as error:
             raise self._unwritable(error) from None
         except UnicodeEncodeError:
@@ -137,17 +137,6 @@ class EventWriter:
         else:
             self.discard()
 
-    def _line(self, record: Record, unnamed: Collection[str]) -> str:
-        """Write an event; attributes of ``unnamed`` types are a list of arguments."""
-        if self.format is Format.NOTATION:
-            return format_notation_line(record) + "\n"
-        if record["type"] in unnamed:
-            record = positional(record)
-        try:
-            return _ENCODER.encode(record) + "\n"
-        except ValueError:
-            raise EventError.of("number", "an event holds a number that is not finite") from None
-
     def _finish(self, spool: Spool) -> None:
         match self.format:
             case Format.CSV:
@@ -174,6 +163,27 @@ class EventWriter:
         reason = (error.strerror or "the file cannot be opened").lower()
         hint = "create the folder first" if isinstance(error, FileNotFoundError) else None
         return OptionError.of("file", f"'{self.path}' cannot be written: {reason}", hint=hint)
+
+
+def written_records(batch: EventBatch, unit: TimeUnit, intervals: frozenset[str] = frozenset()) -> list[Record]:
+    """The events of a batch as JSON lines have them: times in a unit, attributes without names as arguments.
+
+    >>> from cepheus.core.event import Event
+    >>> written_records(EventBatch.from_events([Event("Temp", 10_000_000, {"value": 24.5})]), TimeUnit.S)
+    [{'type': 'Temp', 'time': 10, 'value': 24.5}]
+    """
+    attributes = attributes_in(batch, intervals)
+    unnamed = {name for name in intervals if is_positional(attributes.get(name, ()))}
+    records = flatten(with_intervals(batch, intervals), unit)
+    return [positional(record) if record["type"] in unnamed else record for record in records]
+
+
+def json_line(record: Record) -> str:
+    """An event as a line of JSON, without the line end."""
+    try:
+        return _ENCODER.encode(record)
+    except ValueError:
+        raise EventError.of("number", "an event holds a number that is not finite") from None
 
 
 # Written out, because making a table here would import pandas wherever it is installed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,8 +33,8 @@ class Found(Detected):
     @classmethod
     def among(cls, found: Detected, sources: Sequence[EventBatch], rules: Sequence[Rule]) -> Found:
         """What was found among some events by some rules."""
-        own = {each.name: getattr(found, each.name) for each in fields(Detected)}
-        return cls(**own, sources=sources, rules=rules)
+        counted = {"ties": found.ties, "skipped": found.skipped, "late": found.late}
+        return cls.around(found, found.unit, **counted, sources=sources, rules=rules)
 
     def why(self, which: int | str = 0) -> Why:
         """The events that a composite event was made of, and what else its rule asked for.

@@ -345,6 +345,15 @@ def approximation_of(name: str) -> str | None:
     return APPROXIMATIONS.get(name)
 
 
+def exact_form(name: str) -> str:
+    """The name by which rules write an aggregate: that of the exact one, where it is approximate.
+
+    >>> exact_form("ApproximateCountDistinct"), exact_form("Sum")
+    ('CountDistinct', 'Sum')
+    """
+    return next((exact for exact, nearly in APPROXIMATIONS.items() if nearly == name), name)
+
+
 def aggregate_named(name: str) -> AggregateFunction:
     """Look up an aggregate by its name, in any case."""
     return AGGREGATES[name.lower()]

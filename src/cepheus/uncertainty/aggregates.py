@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import compress, product
 from typing import assert_never
 
 import numpy as np
@@ -95,14 +95,13 @@ def compute_aggregate(
     if surely and (record.form is Form.COUNT or all(member.law is None for member in kept)):
         return Computed(_observed(record, kept))
     observed = _observed(record, kept) if surely else None
-    always = record.of_nothing is not None
-    defined = 1.0 if always else settled(1.0 - math.prod(1.0 - m.probability for m in kept))
-    law, bound = _law(record, kept, calculus, defined)
+    defined, doubt = _defined(record, kept, calculus)
+    law, bound = _law(record, kept, calculus, defined) if defined > 0.0 else (None, 0.0)
     if law is None:
         return Computed(None)
     if observed is None:
         observed = _nearest(law.mean()) if _is_whole(record, kept) else law.mean()
-    return Computed(observed, law, defined, bound)
+    return Computed(observed, law, defined, bound, doubt)
 
 
 def only_defined(form: Form, members: Sequence[Member | float]) -> list[Member]:
@@ -125,6 +124,39 @@ def only_defined(form: Form, members: Sequence[Member | float]) -> list[Member]:
             kept.append(replace(member, probability=share / left))
             left -= share
     return kept if form is Form.FIRST else kept[::-1]
+
+
+def _defined(record: AggregateFunction, members: Sequence[Member], calculus: Calculus) -> tuple[float, float]:
+    """How likely an aggregate has a value, and the standard error of that.
+
+    Whether a function of all members has one depends on which of them there are: a deviation needs two, a slope two
+    times. So every subset of a few is asked, and of many the subsets that are drawn.
+    """
+    if record.of_nothing is not None:
+        return 1.0, 0.0
+    if record.form.is_closed:
+        return settled(1.0 - math.prod(1.0 - member.probability for member in members)), 0.0
+    uncertain = [place for place, member in enumerate(members) if member.probability < 1.0]
+    if len(uncertain) <= calculus.exact_members:
+        total = 0.0
+        for inside in product((False, True), repeat=len(uncertain)):
+            there = dict(zip(uncertain, inside, strict=True))
+            present = [member for place, member in enumerate(members) if there.get(place, True)]
+            if _observed(record, present) is not None:
+                total += math.prod(
+                    members[at].probability if yes else 1.0 - members[at].probability for at, yes in there.items()
+                )
+        return settled(total), 0.0
+    generator = np.random.default_rng(calculus.seed)
+    drawn = generator.random((calculus.draws, len(members))) < [member.probability for member in members]
+    subsets, times = np.unique(drawn, axis=0, return_counts=True)
+    had = sum(
+        int(count)
+        for subset, count in zip(subsets.tolist(), times, strict=True)
+        if _observed(record, list(compress(members, subset))) is not None
+    )
+    share = had / calculus.draws
+    return share, math.sqrt(share * (1.0 - share) / calculus.draws)
 
 
 def _observed(record: AggregateFunction, members: Sequence[Member]) -> Value | None:

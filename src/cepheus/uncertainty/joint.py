@@ -38,7 +38,7 @@ def judge_parts(parts: Sequence[Part], values: Values, calculus: Calculus) -> tu
     """The groups that factors fall into and what each is worth; factors that are certain to hold are left out."""
     judging = _Judging(values, calculus)
     left: list[Part] = []
-    for part in parts:
+    for part in _once(parts):
         simpler = judging.simplified(part)
         if simpler is False:
             return (Judged((part,), IMPOSSIBLE),)
@@ -52,6 +52,19 @@ def judge_parts(parts: Sequence[Part], values: Values, calculus: Calculus) -> tu
         if estimate.probability == 0.0:
             break
     return tuple(found)
+
+
+def _once(parts: Sequence[Part]) -> list[Part]:
+    """Factors without repetitions: an event that is chosen at two places of a pattern took place once."""
+    seen: set[Key] = set()
+    found = []
+    for part in parts:
+        if isinstance(part, Occurrence):
+            if part.key in seen:
+                continue
+            seen.add(part.key)
+        found.append(part)
+    return found
 
 
 def probability_of(trial: Trial, values: Values, calculus: Calculus) -> Estimate:

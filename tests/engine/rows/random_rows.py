@@ -14,6 +14,10 @@ _NEAR = (
     "v + w > 4", "NOT v > 2", "PREV({x}.v) IS NULL OR v <> PREV(v)", "NEXT(v) > v", "v * 2 / w >= 1", "CLASSIFIER() = 'B'",
     "s LIKE 'a%'", "CASE WHEN v > 2 THEN w > 1 ELSE s = 'b' END", "v IN (0, 2, 4)", "v BETWEEN 1 AND 3", "upper(s) = 'AB'",
 )  # fmt: skip
+_COMPARED = (
+    "v - PREV(v) > 0", "n - PREV(n, 2) <= 3", "w > 1 AND v <= PREV(v)", "t - PREV(t) < INTERVAL '2' SECOND", "w - 0.5 <> PREV(w)", "v = PREV(v, 2)",
+    "PREV(w) >= w", "v - 9223372036854775807 < -9223372036854775806", "-9223372036854775807 - n < 0", "v - n = n - v", "w <> 1", "w < 9007199254740993",
+)  # fmt: skip
 _FAR = (
     "v > {y}.v", "v <> FIRST({y}.v)", "count(*) < 4", "sum(v) <= 7", "count({x}.*) <= 2", "v > avg({y}.v)", "LAST(v, 1) < v",
     "PREV(CLASSIFIER()) = '{y}'", "MATCH_NUMBER() < 3", "FIRST(v) <= v", "max({y}.v) < v + 2", "PREV(LAST({y}.v), 1) < 3",
@@ -25,6 +29,12 @@ _MEASURES = (
     "FINAL sum(w)", "avg(v)", "FINAL LAST(v)", "FINAL count({x}.*)", "RUNNING max({x}.w)", "min(s)", "max_by(s, v)", "LAST(v) + LAST({x}.v)",
     "{x}.v / {x}.w", "FINAL FIRST({x}.w)", "v", "count(DISTINCT s)", "count(*) FILTER (WHERE v > 1)", "min(CLASSIFIER())", "LAST({x}.w + {x}.v, 1)",
     "CASE WHEN count(*) > 2 THEN s ELSE 'few' END", "array_agg(v)", "median(v)",
+)  # fmt: skip
+
+
+_MARKED = (
+    "LAST(v)", "FIRST(v)", "FIRST({x}.v)", "LAST({x}.w)", "{x}.n", "PREV(FIRST({x}.v))", "NEXT({x}.v, 2)", "MATCH_NUMBER()", "count(*)", "count({x}.*)",
+    "LAST({x}.v) - FIRST({x}.v)", "LAST(s)", "FIRST({x}.s)", "v", "FINAL LAST(n)", "CASE WHEN count(*) > 2 THEN {x}.n ELSE MATCH_NUMBER() END",
 )  # fmt: skip
 
 
@@ -45,8 +55,12 @@ class RowCase:
         return pa.Table.from_pylist(self.rows, pa.schema([*kinds, ("s", pa.string())]))
 
 
-def row_case(seed: int, *, far: float = 0.4) -> RowCase:
-    """A query and rows; ``far`` is how likely it is that a condition looks at other rows of the match."""
+def row_case(seed: int, *, far: float = 0.4, marked: bool = False) -> RowCase:
+    """A query and rows; ``far`` is how likely it is that a condition looks at other rows of the match.
+
+    ``marked``: measures read first and last rows and count rows only, there is one row for each match, and in half of
+    the cases numbers are compared that are never NULL.
+    """
     random = Random(seed)
     names = _VARIABLES[: random.randint(1, 4)]
     pattern = _pattern(random, names, random.randint(0, 3))
@@ -67,23 +81,32 @@ def row_case(seed: int, *, far: float = 0.4) -> RowCase:
     known = [*used, "U"] if random.random() < 0.3 else used
     subset = f"SUBSET U = ({', '.join(sorted(set(random.choices(used, k=2))))})" if "U" in known else ""
     measures = [
-        f"{random.choice(_MEASURES).format(x=random.choice(known))} AS m{k}" for k in range(random.randint(1, 4))
+        f"{random.choice(_MARKED if marked else _MEASURES).format(x=random.choice(known))} AS m{k}"
+        for k in range(random.randint(1, 4))
     ]
     defined = [name for name in used if random.random() < 0.8]
-    conditions = [f"{name} AS {_condition(random, name, known, far)}" for name in defined]
-    within = "WITHIN INTERVAL '5' SECOND" if random.random() < 0.15 else ""
+    near = (*_NEAR, *_COMPARED) if marked else _NEAR
+    conditions = [f"{name} AS {_condition(random, name, known, far, near)}" for name in defined]
+    if marked:
+        rows = "ONE ROW PER MATCH"
+    within = "WITHIN INTERVAL '5' SECOND" if random.random() < 0.15 and not marked else ""
     partition = "PARTITION BY k" if random.random() < 0.7 else ""
     define = f"DEFINE {', '.join(conditions)}" if conditions else ""
     text = (
         f"MATCH_RECOGNIZE ({partition} ORDER BY t, n MEASURES {', '.join(measures)} {rows} AFTER MATCH SKIP {skip} "
         f"PATTERN ({pattern}) {within} {subset} {define})"
     )
-    return RowCase(text, _rows(random))
+    return RowCase(text, _without_null(_rows(random)) if marked and seed % 2 else _rows(random))
 
 
-def _condition(random: Random, name: str, known: list[str], far: float) -> str:
+def _without_null(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    numbers = {"v": 2, "w": 1.5}
+    return [{**row, **{name: value for name, value in numbers.items() if row[name] is None}} for row in rows]
+
+
+def _condition(random: Random, name: str, known: list[str], far: float, near: tuple[str, ...]) -> str:
     def one() -> str:
-        source = _FAR if random.random() < far else _NEAR
+        source = _FAR if random.random() < far else near
         return random.choice(source).format(x=name, y=random.choice(known))
 
     return one() if random.random() < 0.8 else f"({one()}) {random.choice(['AND', 'OR'])} ({one()})"

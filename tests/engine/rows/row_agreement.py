@@ -15,8 +15,10 @@ from random_rows import RowCase, row_case
 
 from cepheus import CepheusError, match_recognize
 from cepheus.core.values import ValueType
+from cepheus.engine.rows import marked
 from cepheus.engine.rows import matching as at_work
 from cepheus.engine.rows.engine import RowEngine
+from cepheus.engine.rows.marked import usable_marks
 from cepheus.engine.rows.output import together
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.model import RowQuery
@@ -42,8 +44,23 @@ def difference(seed: int) -> tuple[str | None, str]:
         ("in batches", _in_batches(query, case, Random(seed))),
     ):
         if found != wanted:
-            return f"seed {seed}, {how}: {case.text}\n  {found}\n  instead of {wanted}", outcome
-    return None, outcome
+            return _told(seed, how, case, found, wanted), outcome
+    return _marked_difference(seed), outcome
+
+
+def _marked_difference(seed: int) -> str | None:
+    """What is wrong with a case that is found by marks, in portions of a few rows and with room for a few matches."""
+    case = row_case(seed, far=0.0, marked=True)
+    query = parse_query(case.text)
+    assert usable_marks(query) is not None, case.text
+    wanted = _whole(query, case.table, "reference")
+    marked.PORTION, marked.ROOM = Random(seed).choice([(1, 1), (2, 3), (7, 2), (1 << 16, 1 << 14)])
+    found = _whole(query, case.table, "rows")
+    return None if found == wanted else _told(seed, "by marks", case, found, wanted)
+
+
+def _told(seed: int, how: str, case: RowCase, found: object, wanted: object) -> str:
+    return f"seed {seed}, {how}: {case.text}\n  {found}\n  instead of {wanted}"
 
 
 def _whole(query: RowQuery, table: pa.Table, engine: str) -> list[dict[str, object]] | str:

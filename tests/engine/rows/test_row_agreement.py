@@ -14,3 +14,12 @@ def test_engine_and_reference_agree(seeds: range) -> None:
         assert wrong is None, wrong
         outcomes.add(outcome)
     assert {"matches", "no match"} <= outcomes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 6000, 1000))
+def test_many_more_agree(first: int) -> None:
+    """As ``row_agreement.py --cases 1000 --seed 1000`` and so on."""
+    for seed in range(first, first + 1000):
+        wrong, _ = difference(seed)
+        assert wrong is None, wrong

@@ -71,7 +71,7 @@ def test_rules_read_matches_in_the_order_of_time_however_events_are_cut(seed: in
     dips = cepheus.compile(sql.parse(DIP.format(within="WITHIN INTERVAL '20' SECOND"))).detect(events, time_unit="s")
     twice = cepheus.compile(tesla.parse(f"event Dip(symbol: string, top: int, bottom: int) {TWICE}"))
     in_time = sorted(dips.to_events(), key=lambda dip: dip.time)
-    alone = [*dips.to_dicts(), *twice.detect(in_time).to_dicts()]
+    alone = [*dips.to_dicts(), *twice.detect(in_time).to_dicts("s")]
     assert wanted == sorted(map(repr, alone))
     assert sum("Twice" in each.split(",")[0] for each in wanted) > 1
     for cut in (1, 7):

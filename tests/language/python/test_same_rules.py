@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from cepheus.core.errors import UnsupportedError
+from cepheus.core.errors import RuleError, UnsupportedError
 from cepheus.language import etalis
 from cepheus.language.tesla import parse
-from cepheus.rules.aggregates import aggregate_names
+from cepheus.rules.aggregates import aggregate_names, exact_form
 from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.model import RuleSet
-from cepheus.typed import TypedRules, from_tesla, to_python, to_tesla
+from cepheus.typed import Composite, Event, TypedRules, agg, from_tesla, require, rule, to_python, to_tesla
 from strategies.rules import valid_rule_sets
 
 
@@ -62,9 +62,24 @@ def test_every_function_and_aggregate_has_its_name() -> None:
 
     known = {python_function(name) for name, function in FUNCTIONS.items() if not function.local}
     assert known == set(Functions.__annotations__)
-    assert {python_aggregate(name) for name in aggregate_names()} == set(Aggregates.__annotations__)
+    assert {python_aggregate(exact_form(name)) for name in aggregate_names()} == set(Aggregates.__annotations__)
 
 
 def test_rules_over_intervals_stay_what_they_are() -> None:
     with pytest.raises(UnsupportedError):
         to_python(etalis.parse("pair(X) <- a(X) SEQ b(X)."))
+
+
+def test_only_some_aggregates_are_approximate() -> None:
+    class Sale(Event):
+        price: float
+
+    class Big(Composite):
+        price: float
+
+    with pytest.raises(RuleError, match="sum is exact"):
+
+        @rule
+        def big(sale: Sale) -> Big:
+            require(agg.sum(Sale.price, approximate=True).since_start() > 3)  # type: ignore[call-overload]
+            return Big(price=sale.price)

@@ -10,19 +10,23 @@ from fire_files import RULES, SCHEMA
 import cepheus.spark
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, way: str = "operator") -> None:
     spark = cepheus.spark.spark_session("local[2]", name="killable")
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     found = cepheus.spark.detect(RULES, events, sequence="n", id="n", lateness="3 seconds", shards=2)
-    query = (
+    if way == "micro-batches":
+        query = found.write_stream("parquet", folder / "out", checkpoint=folder / "checkpoint", trigger="available now")
+        query.await_termination()
+        return
+    started = (
         found.dataframe.writeStream.format("parquet")
         .option("path", str(folder / "out"))
         .option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination()
+    started.awaitTermination()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

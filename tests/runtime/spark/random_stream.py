@@ -34,10 +34,11 @@ from cepheus.core.time import MILLISECOND, SECOND
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.shard_work import JobWork
 from cepheus.runtime.spark.state_machine import Outcome
 from cepheus.runtime.spark.streaming import stream_settings
 from cepheus.runtime.spark.streaming_pack import to_bytes
-from cepheus.runtime.spark.streaming_processor import JobWork, ShardProcessor
+from cepheus.runtime.spark.streaming_processor import ShardProcessor
 
 START = 1_700_000_000 * SECOND
 AFTER = 60 * MILLISECOND

@@ -26,6 +26,7 @@ from cepheus.rules.interval.reach import points
 from cepheus.runtime.spark.shard import memory
 from cepheus.runtime.spark.shard_state import LiveShards, ShardWork
 from cepheus.runtime.spark.state_machine import ShardMachine
+from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,15 @@ class ListedWork:
 
     def in_order(self, events: pa.Table) -> pa.Table:
         return events.sort_by("place")
+
+    def pack(self, events: pa.Table) -> bytes:
+        return to_bytes(events)
+
+    def unpack(self, data: bytes) -> pa.Table:
+        return from_bytes(data)
+
+    def fitted(self, events: pa.Table) -> pa.Table:
+        return events
 
     def batch(self, events: pa.Table) -> EventBatch:
         return self.events.take(events.column("place").to_numpy())

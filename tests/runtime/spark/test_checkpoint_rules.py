@@ -14,7 +14,7 @@ from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark.checkpoint_rules import describe, from_bytes, refuse_changed, to_bytes
 from cepheus.runtime.spark.shard import Job
-from cepheus.runtime.spark.streaming_processor import JobWork
+from cepheus.runtime.spark.shard_work import JobWork
 
 RULES = """
 event A(x: int, y: int);

@@ -26,8 +26,8 @@ from cepheus.runtime.spark.detect_files import composites_of, detect_gathered
 from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.session import plain_failures
 from cepheus.runtime.spark.shard import Job, memory
+from cepheus.runtime.spark.shard_work import JobWork
 from cepheus.runtime.spark.sources import kind_of
-from cepheus.runtime.spark.streaming_processor import JobWork
 from strategies.mixed_cases import mixed_case
 from strategies.split_cases import SplitCase
 

@@ -23,10 +23,11 @@ from cepheus.rules.check import check
 from cepheus.rules.run_settings import has_ties_ordered
 from cepheus.runtime.spark.layout import IdKind
 from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.shard_work import JobWork
 from cepheus.runtime.spark.state_machine import Outcome
 from cepheus.runtime.spark.streaming import stream_settings
 from cepheus.runtime.spark.streaming_pack import to_bytes
-from cepheus.runtime.spark.streaming_processor import JobWork, ShardProcessor
+from cepheus.runtime.spark.streaming_processor import ShardProcessor
 
 sys.path.append(str(Path(__file__).parents[2] / "conformance"))
 

@@ -64,15 +64,16 @@ class Job:
             self._log.close()
 
 
-def run_with_kills(request: pytest.FixtureRequest, folder: Path, seed: int, kills: int) -> None:
+def run_with_kills(request: pytest.FixtureRequest, folder: Path, seed: int, kills: int, way: str = "operator") -> None:
     random = Random(seed)
     events = make_events(40 * kills + 200, seed)
     right = expected(events)  # first, so that the engine is compiled and no kill can prevent that
     for number, some in enumerate(arrivals(events, 4 * kills + 4, seed)):
         write_file(some, folder / "in", number)
     done = 0
+    script = (str(JOB), str(folder), way)
     while done < kills:
-        job = Job(folder)
+        job = Job(folder, script)
         if random.random() < IN_THE_MIDDLE:  # in the middle of the work
             running = job.wait(PATIENCE, job.commits() + random.randint(1, 2))
             running = running and job.wait(random.uniform(0, 2), 10**9)
@@ -84,7 +85,7 @@ def run_with_kills(request: pytest.FixtureRequest, folder: Path, seed: int, kill
         done += 1
     log = folder / "job.log"
     assert done == kills, f"seed {seed}: the job ended after {done} kills\n{log.read_text(errors='replace')[-5000:]}"
-    assert Job(folder).finish() == 0, log.read_text(errors="replace")[-5000:]
+    assert Job(folder, script).finish() == 0, log.read_text(errors="replace")[-5000:]
     said = log.read_text(errors="replace")
     assert "Setting Spark log level" in said
     assert "TransformWithState" not in said  # what Spark prints of itself whenever a stream starts
@@ -97,6 +98,17 @@ def test_a_kill(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """With this seed in the middle of the work; each start of Spark takes half a minute, so one kill must do here."""
     assert Random(1).random() < IN_THE_MIDDLE
     run_with_kills(request, tmp_path, seed=1, kills=1)
+
+
+def test_a_kill_of_a_written_stream(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """With this seed in the middle of the work."""
+    run_with_kills(request, tmp_path, seed=1, kills=1, way="micro-batches")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_twenty_kills_of_a_written_stream(request: pytest.FixtureRequest, tmp_path: Path, seed: int) -> None:
+    run_with_kills(request, tmp_path, seed, kills=5, way="micro-batches")
 
 
 @pytest.mark.slow

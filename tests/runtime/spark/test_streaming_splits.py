@@ -17,7 +17,7 @@ from cepheus.core.time import SECOND
 from cepheus.runtime.spark import detect, streaming
 from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.shard import Job
-from cepheus.runtime.spark.streaming_processor import JobWork
+from cepheus.runtime.spark.shard_work import JobWork
 from strategies.split_cases import split_case
 
 if TYPE_CHECKING:

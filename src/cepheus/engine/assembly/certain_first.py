@@ -2,8 +2,8 @@
 
 Certain events, which are nearly all that most streams have, run exactly as they would without uncertainty. The first
 event with an error or a probability of its own, the first declared error and the first rule that is not fully trusted
-move everything that is remembered to an engine that works out probabilities: the compiled one if it can run the
-rules, else the reference.
+move everything that is remembered to an engine that works out probabilities: the compiled one for the rules that it can
+run, the reference for the others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
+from cepheus.engine.assembly.divided import DividedEngine
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.interface import Engine, Past
 from cepheus.engine.base.refusals import no_such_rule, require_factor
@@ -35,7 +36,10 @@ from cepheus.rules.model import AnyRule
 
 T = TypeVar("T")
 
-_HEADER = form.record(at_work=form.one_of(UncertainEngine.name, ReferenceEngine.name))
+_AT_WORK: dict[str, type[UncertainEngine | ReferenceEngine | DividedEngine]] = {
+    kind.name: kind for kind in (UncertainEngine, ReferenceEngine, DividedEngine)
+}
+_HEADER = form.record(at_work=form.one_of(*_AT_WORK))
 
 
 class CertainFirstEngine:
@@ -58,10 +62,10 @@ class CertainFirstEngine:
         self._engine = cast(Engine, engine)
         self._use(self._engine, certain=True)  # but for factors, which it is never given
 
-    def _use(self, engine: Engine, *, certain: bool = False) -> None:
-        """Let an engine do the work from here."""
+    def _use(self, engine: Engine, *, certain: bool = False, earlier: TieCounts | None = None) -> None:
+        """Let an engine do the work from here; ``earlier`` is what the one before it counted, unless it is inside."""
         if self._engine is not engine and not self._certain:
-            self._earlier += self._engine.ties
+            self._earlier += self._engine.ties if earlier is None else earlier
         self._engine = engine
         self._certain = certain
         self._feed_one = engine.feed_event if certain else self._feed_uncertain
@@ -152,8 +156,7 @@ class CertainFirstEngine:
                 return
             found = _HEADER(header, "$")["at_work"]
             form.only_blobs(blobs, ("engine",))
-            at_work = UncertainEngine if found == UncertainEngine.name else ReferenceEngine
-            self._use(at_work(self._limit, self._calculus))
+            self._use(_AT_WORK[found](self._limit, self._calculus))
             self._engine.restore(blobs["engine"])
 
     def _give_way(self) -> None:
@@ -174,7 +177,8 @@ class CertainFirstEngine:
             uncertain.take_over(saved, StringTable(saved.texts))
             self._use(uncertain)
         except UnsupportedError:
-            self._refer(past_of(saved))
+            divided = DividedEngine.from_saved(saved, self._limit, self._calculus)
+            self._use(divided.alone or divided)
 
     def _refer(self, past: Past) -> None:
         """Let the reference engine go on from here."""
@@ -183,14 +187,17 @@ class CertainFirstEngine:
         self._use(reference)
 
     def _or_refer(self, attempt: Callable[[Engine], T]) -> T:
-        """Do something with the engine at work; where that is beyond closed forms, with the reference."""
-        if not isinstance(self._engine, UncertainEngine):
-            return attempt(self._engine)
-        try:
-            return attempt(self._engine)
-        except UnsupportedError:
-            self._refer(self._engine.past())
-            return attempt(self._engine)
+        """Do something with the engine at work; rules for which that is beyond closed forms go to the reference."""
+        if isinstance(self._engine, UncertainEngine):
+            try:
+                return attempt(self._engine)
+            except UnsupportedError:
+                divided = DividedEngine.of(self._engine, self._limit, self._calculus)
+                self._use(divided, earlier=TieCounts.none())
+        result = attempt(self._engine)
+        if isinstance(self._engine, DividedEngine) and self._engine.alone is not None:
+            self._use(self._engine.alone, earlier=self._engine.earlier)
+        return result
 
 
 def _counts_as_certain(event: Event) -> bool:

@@ -54,7 +54,7 @@ from cepheus.plan.pattern.flatten import flatten
 from cepheus.plan.pattern.layouts import ORDER
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule
-from cepheus.rules.model import AnyRule
+from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.resolve import resolve
 
 
@@ -158,6 +158,11 @@ class LoweredEngine:
         self._timers.forget(name)
         sweep_lanes(self._context, self._state, dropped)
         self._stale = True
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that are deployed."""
+        return tuple(deployed.rule for deployed in self._rules.values())
 
     @property
     def ties(self) -> TieCounts:

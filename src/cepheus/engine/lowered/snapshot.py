@@ -75,6 +75,21 @@ class Saved:
         return replace(self, types=tuple(types))
 
 
+def of_rules(saved: Saved, names: Collection[str], *, without_events: bool = False) -> Saved:
+    """What a snapshot holds of some rules; all events, if any, as any of them may be theirs."""
+    types = tuple(
+        replace(
+            stored,
+            rows=stored.rows[:0] if without_events else stored.rows,
+            consumed={} if without_events else {rule: rows for rule, rows in stored.consumed.items() if rule in names},
+        )
+        for stored in saved.types
+    )
+    rules = tuple(deployed for deployed in saved.rules if str(deployed.rule.name) in names)
+    totals = () if without_events else tuple(total for total in saved.totals if total.rule in names)
+    return replace(saved, rules=rules, types=types, totals=totals)
+
+
 def stored_type(
     layout: TypeLayout, state: Words, store: Words, rules: tuple[LoweredRule, ...], width: int
 ) -> StoredType:

@@ -29,7 +29,7 @@ from cepheus.engine.reference.deadlines import Deadlines
 from cepheus.engine.reference.meaning import Meaning
 from cepheus.engine.reference.state import Deployed, Stored, read, stored_to_json
 from cepheus.rules.json_form import to_json
-from cepheus.rules.model import AnyRule, RuleSet
+from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.timers import Every
 from cepheus.uncertainty.verdict import Observer
 
@@ -59,6 +59,11 @@ class ReferenceEngine:
         self._time = MIN_TIME
         self._ties = TieCounter()
         self._deadlines = Deadlines()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that are deployed."""
+        return tuple(deployed.rule for deployed in self._rules.values())
 
     @property
     def ties(self) -> TieCounts:

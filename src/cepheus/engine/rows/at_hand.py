@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 import pyarrow as pa
 
 from cepheus.core.values import ValueType
 from cepheus.engine.rows.kernel import Places
 from cepheus.engine.rows.places import shifted
-from cepheus.engine.rows.store import RowStore
 from cepheus.engine.rows.vectors import Vector
 from cepheus.rules.rows.expressions import Aggregated, At
+
+
+class Neighbours(Protocol):
+    """The row before and after each in its partition, -1 for none."""
+
+    @property
+    def before(self) -> Places:
+        """The row before each."""
+
+    @property
+    def after(self) -> Places:
+        """The row after each."""
+
+
+class ReadRows(Protocol):
+    """Rows known by their places."""
+
+    types: dict[str, ValueType]
+
+    @property
+    def rows(self) -> Neighbours:
+        """Their neighbours."""
+
+    def take(self, name: str, places: Places) -> Any:
+        """The values of a column at places; NULL where there is no row."""
+
+    def between(self, name: str, begin: int, end: int) -> Any:
+        """The values of a column at the places from one to another, which is left out."""
 
 
 class RowsAtHand:
     """Rows that a variable may take: what its condition reads, as far as it looks at neighbours only."""
 
-    def __init__(self, store: RowStore, places: Places) -> None:
+    def __init__(self, store: ReadRows, places: Places) -> None:
         self._store, self.places = store, places
         self._is_range = len(places) > 0 and int(places[-1]) - int(places[0]) == len(places) - 1
         self._is_range &= bool(np.all(np.diff(places) == 1))

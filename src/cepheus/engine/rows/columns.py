@@ -41,12 +41,18 @@ class GrowingColumn:
 
     def take(self, places: NDArray[np.int32]) -> Any:
         """The values at places; NULL where there is no row."""
-        if len(self._arrays) == 1 and _is_numbers(self._arrays[0]):
-            return pa.array(self._arrays[0].to_numpy()[places], mask=places < 0)
+        numbers = self.numbers()
+        if numbers is not None:
+            missing = places < 0
+            return pa.array(numbers[places], mask=missing if missing.any() else None)
         if len(self._arrays) == 1:
             return self._arrays[0].take(pa.array(places, mask=places < 0))
         chunks = pa.chunked_array(self._arrays, storage(self._kind))
         return chunks.take(pa.array(places, mask=places < 0)).combine_chunks()
+
+    def numbers(self) -> NDArray[Any] | None:
+        """All values as numbers, if they are in one array and none is NULL."""
+        return self._arrays[0].to_numpy() if len(self._arrays) == 1 and _is_numbers(self._arrays[0]) else None
 
     def between(self, begin: int, end: int) -> Any:
         """The values at the places from one to another, which is left out."""
@@ -63,13 +69,21 @@ def _is_numbers(values: Any) -> bool:
     return values.null_count == 0 and pa.types.is_primitive(values.type) and not pa.types.is_boolean(values.type)
 
 
+def one_array(column: Any) -> Any:
+    """A column as one array, copied only if it has several."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def plain(column: Any, kind: ValueType) -> Any:
     """A column as one array of the type that values are computed with."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    column = one_array(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if kind is ValueType.TIMESTAMP and column.type != pa.int64():
-        column = column.cast(pa.timestamp("us", tz="UTC"), safe=False)
     wanted = storage(kind)
+    if kind is ValueType.TIMESTAMP and column.type != pa.int64():
+        if column.type != ValueType.TIMESTAMP.arrow:
+            column = column.cast(ValueType.TIMESTAMP.arrow, safe=False)
+        return column.view(pa.int64())
     return column if column.type == wanted else column.cast(wanted, safe=False)

@@ -15,6 +15,7 @@ from cepheus.engine.rows.engine import NO_TIME, Given, Parts, RowEngine
 from cepheus.engine.rows.found import NO_ROW, Matches, Search, joined, no_matches
 from cepheus.engine.rows.kernel import FoundMatch, Places
 from cepheus.engine.rows.looking_back import ThreadSearch
+from cepheus.engine.rows.marked import MarkedTable, usable_marks
 from cepheus.engine.rows.output import as_type, given_rows
 from cepheus.engine.rows.places import (
     by_partition,
@@ -62,6 +63,10 @@ class RowMatching:
 
     def whole(self, rows: pa.Table) -> pa.Table:
         """What the query gives for rows that are all there are, by partition."""
+        marks = usable_marks(self._query)
+        if marks is not None:
+            columns = self._engine.columns(rows)
+            return MarkedTable(self._query, marks, columns, rows.num_rows, self._engine.types).given(self._given)
         places = self._arrived(rows)
         found = joined([self._search.take(places), *self._ended()])
         lines = found.lines[by_partition(found.lines[:, FoundMatch.PARTITION])]

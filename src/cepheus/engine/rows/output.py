@@ -41,19 +41,33 @@ def given_rows(
     given: Columns = {}
     for name in query.given(tuple(store.types)):
         given[name] = measures[name] if name in measures else shown.own(name)
-    inner = {name: type_of(each.expression, store.types) or ValueType.STRING for name, each in _by_name(query).items()}
-    known = {**store.types, **inner}
-    result = GivenRows(given, {name: known[name] for name in given}, shown.length)
+    table, kept = selected(query, given, shown.length, store.types, types)
+    if kept is not None:
+        partitions, ends, lines = partitions[kept], ends[kept], lines[kept]
+    return table, partitions, ends, lines
+
+
+def selected(
+    query: RowQuery, given: Columns, length: int, read: Mapping[str, ValueType], types: Mapping[str, ValueType]
+) -> tuple[pa.Table, NDArray[np.bool_] | None]:
+    """What WHERE and SELECT make of rows that are given, and which of them were kept (None: all).
+
+    ``read`` are the types of the columns of rows, ``types`` those of the result.
+    """
+    inner = {each.name: type_of(each.expression, read) or ValueType.STRING for each in query.measures}
+    known = {**read, **inner}
+    names = query.given(tuple(read))
+    result = GivenRows({name: given[name] for name in names}, {name: known[name] for name in names}, length)
+    chosen: NDArray[np.bool_] | None = None
     if query.where is not None:
-        kept = pa.array(holds(query.where, result))
-        result = GivenRows({name: column.filter(kept) for name, column in given.items()}, result.types, kept.true_count)
-        chosen = kept.to_numpy(zero_copy_only=False)
-        partitions, ends, lines = partitions[chosen], ends[chosen], lines[chosen]
+        chosen = holds(query.where, result)
+        kept = pa.array(chosen)
+        result = GivenRows({name: result.columns[name].filter(kept) for name in names}, result.types, kept.true_count)
     if query.select is None:
         columns = {name: as_type(column, types[name]) for name, column in result.columns.items()}
     else:
         columns = {each.name: as_type(compute(each.expression, result), types[each.name]) for each in query.select}
-    return pa.table(columns), partitions, ends, lines
+    return pa.table(columns), chosen
 
 
 def together(parts: Sequence[Given]) -> pa.Table:
@@ -63,10 +77,6 @@ def together(parts: Sequence[Given]) -> pa.Table:
     if bool(np.all(np.diff(order) == 1)):
         return pa.concat_tables(tables)
     return pa.concat_tables(tables).combine_chunks().take(pa.array(order))
-
-
-def _by_name(query: RowQuery) -> dict[str, Any]:
-    return {each.name: each for each in query.measures}
 
 
 def as_type(column: Any, kind: ValueType) -> Any:

@@ -54,7 +54,7 @@ def has_situations(query: RowQuery) -> bool:
 
 
 def masks_of(
-    query: RowQuery, conditions: Mapping[str, Sequence[RowExpression]], store: RowStore, at_hand: RowsAtHand
+    query: RowQuery, conditions: Mapping[str, Sequence[RowExpression]], store: RowStore | None, at_hand: RowsAtHand
 ) -> NDArray[Any]:
     """The variables all of whose conditions rows meet, as bits."""
     names = query.variables
@@ -67,7 +67,7 @@ def masks_of(
             found = holds(condition, at_hand)
             met = found if met is None else met & found
         masks |= kind(1 << bit) if met is None else met.astype(kind) << kind(bit)
-    if query.within is not None:
+    if query.within is not None and store is not None:
         masks[store.rows.time[at_hand.places] == NO_TIME] = 0
     return masks
 
@@ -222,22 +222,14 @@ class SituationSearch:
                 self._situations.find(int(self._now[Now.SITUATION]), int(self._now[Now.CLASS]))
             elif stop in (Stop.ROOM_FOR_MATCHES, Stop.ROOM_FOR_ROWS):
                 if self._room == _MOST and not self._now[Now.MATCHES]:
-                    raise self._limit("has a match that is too long")
+                    raise too_many_steps(self._query, "has a match that is too long")
                 parts.append(self._taken())
                 self._room = _larger(self._room)
                 self._found = None
             elif stop == Stop.STEPS:
-                raise self._limit(f"looks at each row more than {STEPS_PER_ROW} times")
+                raise too_many_steps(self._query)
             else:
                 raise skip_failed(self._query, nothing=stop == Stop.SKIP_TO_NOTHING)
-
-    def _limit(self, what: str) -> LimitError:
-        return LimitError.of(
-            "too-many-steps",
-            f"the pattern {shortened(self._query.pattern)} {what}",
-            span=self._query.pattern.span,
-            hint="bound it with WITHIN, or let its matches begin with a variable that holds for fewer rows",
-        )
 
     def _new_room(self) -> Found:
         matches, rows = self._room
@@ -293,6 +285,16 @@ class SituationSearch:
             self._query.within or 0,
             int(made.one_start),
         )
+
+
+def too_many_steps(query: RowQuery, what: str = f"looks at each row more than {STEPS_PER_ROW} times") -> LimitError:
+    """The error for a pattern that takes too long."""
+    return LimitError.of(
+        "too-many-steps",
+        f"the pattern {shortened(query.pattern)} {what}",
+        span=query.pattern.span,
+        hint="bound it with WITHIN, or let its matches begin with a variable that holds for fewer rows",
+    )
 
 
 def _larger(room: tuple[int, int]) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.values import ValueType
-from cepheus.engine.rows.columns import GrowingColumn, plain
+from cepheus.engine.rows.columns import GrowingColumn, one_array, plain
 from cepheus.engine.rows.kernel import Part, Places, Rows, link
 from cepheus.engine.rows.places import by_appearance
 from cepheus.engine.rows.vectors import storage
@@ -146,22 +146,9 @@ class RowStore:
 
     def _codes(self, columns: Mapping[str, Any], count: int) -> NDArray[np.int32]:
         """The partition of each row, counted in the order in which they first came."""
-        if not self._partition:
-            self._known([()])
-            return np.zeros(count, np.int32)
-        each = [_encoded(columns[name], self.types[name]) for name in self._partition]
-        if len(each) == 1:
-            codes, values = each[0]
-            return self._known([(value,) for value in values])[codes]
-        mixed = np.zeros(count, np.int64)
-        for codes, values in each:
-            mixed = mixed * len(values) + codes
-        found, first, places = np.unique(mixed, return_index=True, return_inverse=True)
-        keys = [tuple(values[part[row]] for part, values in each) for row in first.tolist()]
-        order = np.argsort(first)
-        known = np.empty(len(found), np.int32)
-        known[order] = self._known([keys[place] for place in order.tolist()])
-        return known[places]
+        codes, keys = encoded_keys({name: columns[name] for name in self._partition}, self.types, count)
+        numbers = self._known(keys)
+        return codes if np.array_equal(numbers, np.arange(len(numbers))) else numbers[codes]
 
     def _known(self, keys: Iterable[tuple[object, ...]]) -> NDArray[np.int32]:
         numbers = np.array([self.keys.setdefault(key, len(self.keys)) for key in keys], np.int32)
@@ -188,10 +175,48 @@ def moved_places(places: NDArray[np.int32], moved: NDArray[np.int32]) -> NDArray
     return np.where(places >= 0, moved[np.maximum(places, 0)], -1).astype(np.int32)
 
 
+def table_keys(
+    columns: Mapping[str, Any], types: Mapping[str, ValueType], count: int
+) -> tuple[NDArray[np.int32], list[tuple[object, ...]]]:
+    """Columns as one number a row, in any order, and what each number stands for: with as little work as may be."""
+    if len(columns) == 1:
+        ((name, column),) = columns.items()
+        column = one_array(column)
+        if pa.types.is_dictionary(column.type) and not column.null_count and column.indices.type == pa.int32():
+            values = plain(column.dictionary, types[name]).to_pylist()
+            if len(set(values)) == len(values) and None not in values:
+                return column.indices.to_numpy(), [(value,) for value in values]
+    codes, keys = encoded_keys(columns, types, count)
+    if len(set(keys)) == len(keys):
+        return codes, keys
+    numbers: dict[tuple[object, ...], int] = {}
+    same = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
+    return same[codes], list(numbers)
+
+
+def encoded_keys(
+    columns: Mapping[str, Any], types: Mapping[str, ValueType], count: int
+) -> tuple[NDArray[np.int32], list[tuple[object, ...]]]:
+    """Columns as one number a row, counted in the order in which their values first come, and these values."""
+    if not columns:
+        return np.zeros(count, np.int32), [()]
+    each = [_encoded(column, types[name]) for name, column in columns.items()]
+    if len(each) == 1:
+        codes, values = each[0]
+        return codes, [(value,) for value in values]
+    mixed = np.zeros(count, np.int64)
+    for codes, values in each:
+        mixed = mixed * len(values) + codes
+    found, first, places = np.unique(mixed, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    known = np.empty(len(found), np.int32)
+    known[order] = np.arange(len(found), dtype=np.int32)
+    return known[places], [tuple(values[part[row]] for part, values in each) for row in first[order].tolist()]
+
+
 def _encoded(column: Any, kind: ValueType) -> tuple[NDArray[np.int32], list[object]]:
     """A column as numbers of its distinct values, NULL among them, and these values as they first come."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+    column = one_array(column)
     if not pa.types.is_dictionary(column.type):
         column = plain(column, kind).dictionary_encode()
     values = plain(column.dictionary, kind).to_pylist()

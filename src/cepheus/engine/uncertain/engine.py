@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ from cepheus.engine.lowered.engine import LoweredEngine
 from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.made_of import Flattened, Kernel
 from cepheus.engine.lowered.outlet import Found
-from cepheus.engine.lowered.snapshot import Saved, write
+from cepheus.engine.lowered.snapshot import Saved, of_rules, write
 from cepheus.engine.uncertain.answers import Answers
 from cepheus.engine.uncertain.error_lists import ListedErrors, Lists, mark_listed
 from cepheus.engine.uncertain.error_profiles import (
@@ -280,6 +280,27 @@ class UncertainEngine(LoweredEngine):
                 self._profiles, self._doubtful = before
                 raise
         self._familiar.learn(found)
+
+    def could_run(self, names: Collection[str], batch: EventBatch) -> bool:
+        """Whether some of the rules could go on here after events of such errors; nothing changes."""
+        trial = UncertainEngine(self._limit, self._calculus)
+        trial._profiles, trial._doubtful = dict(self._profiles), set(self._doubtful)
+        saved = of_rules(self.saved(), names, without_events=True)
+        try:
+            trial.take_over(saved, StringTable(saved.texts))
+            trial._admit(with_declared(batch, trial._declared))
+        except UnsupportedError:
+            return False
+        return True
+
+    def could_take_over(self, saved: Saved) -> bool:
+        """Whether an engine like this could go on with some rules; nothing changes."""
+        saved = of_rules(saved, {str(deployed.rule.name) for deployed in saved.rules}, without_events=True)
+        try:
+            UncertainEngine(self._limit, self._calculus).take_over(saved, StringTable(saved.texts))
+        except UnsupportedError:
+            return False
+        return True
 
     def _reads(self, key: Key) -> bool:
         layout = self._lowering.types.get(key[0])

@@ -5,26 +5,52 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from cepheus.core.errors import RuleError, did_you_mean
-from cepheus.language.python.draft import own_expression, pattern_of
+from cepheus.core.time import MAX_TIME
+from cepheus.language.python.draft import draft, own_expression, pattern_of
 from cepheus.language.python.events import Event
 from cepheus.language.python.patterns import Members, Placing
 from cepheus.language.python.places import Site, here, site
 from cepheus.language.python.values import Symbol
-from cepheus.rules.aggregates import AGGREGATES, AggregateFunction, aggregate_names
-from cepheus.rules.expressions import Aggregate, EventPattern, Expression, Scope
+from cepheus.rules.aggregates import AGGREGATES, APPROXIMATIONS, AggregateFunction, aggregate_names, approximation_of
+from cepheus.rules.expressions import Aggregate, EventPattern, Expression, Scope, Within
 
+R = TypeVar("R")
 V = TypeVar("V")
 Kind = type[Event] | None
 Name = str | None
 
 
+class Gathering(Placing[R]):
+    """An aggregate that needs a window, the time between two events, or all time since the rule began."""
+
+    __slots__ = ()
+
+    def since_start(self) -> R:
+        """Take all events since the start of the rule, up to its moment."""
+        place = site()
+        return self._place(Within(MAX_TIME, draft().reference, place.method(), since_start=True), place)
+
+
 class OfEvents(Protocol):
-    """An aggregate that is a number, of events or of any values."""
+    """An aggregate that is a number of events."""
 
     @overload
-    def __call__(self, value: object, *where: bool, events: Kind = ..., name: Name = ...) -> Placing[int]: ...
+    def __call__(self, value: object, *where: bool, events: Kind = ..., name: Name = ...) -> Gathering[int]: ...
     @overload
     def __call__(self, value: object = ..., *, over: Members[Any]) -> int: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Ask for it."""
+
+
+class OfAnything(Protocol):
+    """An aggregate that is a number of values, which may be ``approximate`` to need less memory."""
+
+    @overload
+    def __call__(
+        self, value: object, *where: bool, approximate: bool = ..., events: Kind = ..., name: Name = ...
+    ) -> Gathering[int]: ...
+    @overload
+    def __call__(self, value: object, *, approximate: bool = ..., over: Members[Any]) -> int: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Ask for it."""
 
@@ -35,7 +61,7 @@ class OfNumbers(Protocol):
     @overload
     def __call__(
         self, value: float, *where: bool, argument: float = ..., events: Kind = ..., name: Name = ...
-    ) -> Placing[float]: ...
+    ) -> Gathering[float]: ...
     @overload
     def __call__(self, value: float, *, argument: float = ..., over: Members[Any]) -> float: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -46,7 +72,7 @@ class OfValues(Protocol):
     """An aggregate that is of the type of its values."""
 
     @overload
-    def __call__(self, value: V, *where: bool, events: Kind = ..., name: Name = ...) -> Placing[V]: ...
+    def __call__(self, value: V, *where: bool, events: Kind = ..., name: Name = ...) -> Gathering[V]: ...
     @overload
     def __call__(self, value: V, *, over: Members[Any]) -> V: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -57,14 +83,15 @@ class Aggregates:
     """The aggregates of rules, by their names in lower case.
 
     The first argument is the value of each event (``Temp.value``, an expression of such attributes; for ``count`` also
-    the type itself), those behind it are conditions on the events. ``within`` or ``between`` says which events are
-    looked at; or they are the members of a collection that is given as ``over``. ``events`` is the type, where the
-    value does not tell it, ``argument`` the number that ``percentile`` asks for.
+    the type itself), those behind it are conditions on the events. ``within``, ``between`` or ``since_start`` says
+    which events are looked at; or they are the members of a collection that is given as ``over``. ``events`` is the
+    type, where the value does not tell it, ``argument`` the number that ``percentile`` asks for; ``approximate``
+    counts distinct values nearly, and in little memory.
     """
 
     # What type checkers know of each; they are made from their records when they are asked for.
     count: OfEvents
-    count_distinct: OfEvents
+    count_distinct: OfAnything
     sum: OfValues
     avg: OfNumbers
     stddev: OfNumbers
@@ -114,10 +141,13 @@ class _Asked:
         *where: bool,
         over: Members[Any] | None = None,
         argument: float | None = None,
+        approximate: bool = False,
         events: type[Event] | None = None,
         name: str | None = None,
-    ) -> Placing[Symbol] | Symbol:
+    ) -> Gathering[Symbol] | Symbol:
         place = site()
+        if approximate:
+            return self._nearly(place)(value, *where, over=over, argument=argument, events=events, name=name)
         if over is not None:
             return self._of_members(value, over, argument, place)
         kind = events if events is not None else _kind_of(value, place)
@@ -125,15 +155,26 @@ class _Asked:
         own = None if value is kind else own_expression(event.type, value, place)
         return self._over_events(event, own, argument, place)
 
+    def _nearly(self, place: Site) -> _Asked:
+        """The aggregate that is nearly the same and takes less memory."""
+        found = approximation_of(self._record.name)
+        if found is None:
+            called = python_aggregate(self._record.name)
+            hint = f"leave approximate=True out; {', '.join(map(python_aggregate, APPROXIMATIONS))} has it"
+            raise RuleError.of(
+                "aggregate", f"{called} is exact: there is no other way to compute it", span=place.span, hint=hint
+            )
+        return _Asked(AGGREGATES[found.lower()])
+
     def _over_events(
         self, event: EventPattern, own: Expression | None, argument: float | None, asked: Site
-    ) -> Placing[Symbol]:
+    ) -> Gathering[Symbol]:
         number = self._argument(argument, asked)
 
         def make(scope: Scope, place: Site) -> Symbol:
             return Symbol(Aggregate(self._name(own, place), event, own, scope, number, place.span))
 
-        return Placing(make)
+        return Gathering(make)
 
     def _of_members(self, value: object, over: Members[Any], argument: float | None, place: Site) -> Symbol:
         taken = over.collection

@@ -16,6 +16,7 @@ from cepheus.language.python.functions import python_function
 from cepheus.language.python.rules import PythonRule, TypedRules, as_typed
 from cepheus.language.tesla.parse import parse
 from cepheus.language.tesla.print import format_belief, format_rules
+from cepheus.rules.aggregates import exact_form
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -369,6 +370,8 @@ class _Function:
 
     def _scope(self, scope: Scope) -> str:
         match scope:
+            case Within(since_start=True):
+                return ".since_start()"
             case Within(duration=length, reference=reference):
                 return f".within({format_duration(length)!r}, of={self._event(reference)})"
             case Between(first=first, second=second):
@@ -454,7 +457,9 @@ class _Function:
         said += [] if node.argument is None else [f"argument={node.argument!r}"]
         scope = self._scope(node.scope) if node.of is None else ""
         alias = "" if event.alias is None or node.of is not None else f", name={event.alias!r}"
-        return f"agg.{python_aggregate(node.function)}({', '.join(said)}{alias}){scope}"
+        exact = exact_form(node.function)
+        said += ["approximate=True"] * (exact != node.function)
+        return f"agg.{python_aggregate(exact)}({', '.join(said)}{alias}){scope}"
 
 
 def _literal(constant: Constant) -> str:

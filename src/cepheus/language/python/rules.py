@@ -89,7 +89,7 @@ def rule(
     ``after`` it is evaluated that long after the terminator, with ``every`` at regular moments (from ``start``, a time
     of day, on), and has no argument; ``now`` is the moment.
 
-    >>> from cepheus.language.python import Composite, Event, last
+    >>> from cepheus.typed import Composite, Event, last
     >>> class Smoke(Event):
     ...     area: str
     >>> class Temp(Event):

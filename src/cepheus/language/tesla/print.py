@@ -12,7 +12,7 @@ from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType, as_int
 from cepheus.language.common.literals import quoted
 from cepheus.language.tesla.names import written_attribute, written_name
-from cepheus.rules.aggregates import APPROXIMATIONS
+from cepheus.rules.aggregates import exact_form
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row
 from cepheus.rules.belief.periods import format_period
 from cepheus.rules.expressions import (
@@ -367,9 +367,8 @@ def _aggregate(aggregate: Aggregate) -> str:
             value = f".({format_expression(expression)})"
     function = aggregate.function
     argument = "" if aggregate.argument is None else f", {_number(aggregate.argument)}"
-    for exact, nearly in APPROXIMATIONS.items():
-        if function == nearly and aggregate.value is not None:
-            function, argument = exact, ", approximate"
+    if aggregate.value is not None and exact_form(function) != function:
+        function, argument = exact_form(function), ", approximate"
     if aggregate.even_undefined and aggregate.of is not None:
         return f"{function}({written_name(aggregate.of)}){value}"
     if aggregate.of is not None:

@@ -193,7 +193,7 @@ class _RuleLowering:
             self._back[step.name],
             # an event that is hardly possible still takes the place of the last one now and then
             floor=self._rule.min_probability if most is None else 0.0,
-            note=lambda bands: self._forms.sharing.choosing(step.type, step.name, bands, most),
+            note=lambda bands: self._forms.sharing.choosing(step, bands),
         )
         unsure = step.type in self._shared.doubted or bool(self._forms.split(step.constraints)[1])
         listing = self._listing(step)
@@ -284,7 +284,7 @@ class _RuleLowering:
         )
 
     def _absent(self, absent: Absent) -> LoweredStep:
-        return self._look(StepKind.ABSENT, absent, note=lambda bands: self._forms.sharing.looking(absent.type, bands))
+        return self._look(StepKind.ABSENT, absent, note=lambda bands: self._forms.sharing.looking(absent, bands))
 
     def _gather(self, gather: Gather) -> LoweredStep:
         looking = self._look(StepKind.GATHER, gather)
@@ -328,7 +328,7 @@ class _RuleLowering:
             StepKind.COMPUTE,
             step,
             Sums(kind, slot, scope.window, total) if running else None,
-            lambda bands: self._forms.sharing.adding_up(step.type, bands, summed),
+            lambda bands: self._forms.sharing.adding_up(step, bands, summed),
         )
         self._forms.uncertain_results[step.name] = weighed or error_slot >= 0
         if weighed:

@@ -50,6 +50,7 @@ from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, argument_name, named
 from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, check_type_column
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
+from cepheus.formats.rows import NumberedRows, Numbers, Rows
 from cepheus.formats.written_times import moment_of_text
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
@@ -245,32 +246,38 @@ class Admission:
             self._numbers.clear()
         return self.batch_of(admitted), count
 
-    def table(self, given: EventBatch | ArrowTable, position: int) -> tuple[EventBatch, int]:
+    def table(self, given: EventBatch | ArrowTable | NumberedRows, position: int) -> tuple[EventBatch, int]:
         """Admit events in columns; give those that concern a rule, and how many there were."""
         if isinstance(given, EventBatch):
             count = len(given)
             numbered = given if given.ids is not None else replace(given, ids=range(position, position + count))
             batch = conform(numbered, self._schema, self.bad)
+        elif isinstance(given, NumberedRows):
+            count = len(given.rows)
+            batch = self._taken(given.rows, given.numbers, given.bad, given.prefix)
         else:
             arrays, count = _arrays(given, self._columns)
-            options = IntakeOptions(
-                self._schema,
-                self._unit,
-                columns=self._columns,
-                intervals=self._intervals,
-                uncertain=self._uncertain,
-                check=self._check,
-                time_format=self._time_format,
-            )
-            intake = Intake("events", options, self.bad, counts_rows=True)
-            batch = intake.chunk(
-                array_rows(arrays, count), range(1, count + 1), range(position, position + count)
-            ).batch
-            if self._check is not None and self._check.looked:
-                self._check = None
+            batch = self._taken(array_rows(arrays, count), range(position, position + count), self.bad)
         self._found = kinds_in(batch, without_type(self._schema, batch.types))
         self._settle_found()
         return batch, count
+
+    def _taken(self, rows: Rows, numbers: Numbers, bad: BadEvents, prefix: str | None = None) -> EventBatch:
+        options = IntakeOptions(
+            self._schema,
+            self._unit,
+            columns=self._columns,
+            intervals=self._intervals,
+            uncertain=self._uncertain,
+            check=self._check,
+            time_format=self._time_format,
+            id_prefix=prefix,
+        )
+        intake = Intake("events", options, bad, counts_rows=True)
+        batch = intake.chunk(rows, range(1, len(rows) + 1), numbers).batch
+        if self._check is not None and self._check.looked:
+            self._check = None
+        return batch
 
     def _check_times(self) -> None:
         """Let the first times that are mere numbers be looked at; whoever sends them once sends no others later."""

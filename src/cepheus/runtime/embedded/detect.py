@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -113,17 +113,6 @@ class Detected(Composites):
     skipped: int = 0
     late: int = 0
 
-    @classmethod
-    def of(cls, composites: EventBatch, ties: TieCounts, skipped: int = 0, late: int = 0) -> Detected:
-        """Put composite events together with what was counted while they were found."""
-        if composites.chunks:
-            made = object.__new__(cls)
-            for name, value in (("chunks", composites.chunks), ("ties", ties), ("skipped", skipped), ("late", late)):
-                object.__setattr__(made, name, value)
-            return made
-        own = {each.name: getattr(composites, each.name) for each in fields(EventBatch)}
-        return cls(**own, ties=ties, skipped=skipped, late=late)
-
 
 class ExpectedTypes(Schema):
     """What rules expect of events, noting in ``met`` every type that a reader asks about.
@@ -159,6 +148,7 @@ class FileDetection:
         engine: Callable[[Tally], Fed],
     ) -> None:
         self._lateness, self._sequenced = options.waits, options.columns.sequence is not None
+        self._unit = options.unit
         self._checked = checked
         self._expected = ExpectedTypes(checked.inputs)
         self.bad = BadEvents(options.on_bad_event)
@@ -203,7 +193,9 @@ class FileDetection:
     def all(self) -> Detected:
         """Read all the files, and return the composite events together with what was counted."""
         composites = EventBatch.concat(list(self))
-        return Detected.of(composites, self.tally.ties, self.bad.skipped, self.tally.late)
+        return Detected.around(
+            composites, self._unit, ties=self.tally.ties, skipped=self.bad.skipped, late=self.tally.late
+        )
 
     def never_seen(self) -> Iterator[Diagnostic]:
         """Warn of event types that rules ask for and the files do not have: often a misspelt name."""

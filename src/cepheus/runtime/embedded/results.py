@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Composites(EventBatch):
-    """Composite events that a run has found."""
+    """Composite events that a run has found; ``unit`` is the one in which the run was given times."""
+
+    unit: TimeUnit = TimeUnit.US
 
     @classmethod
-    def around(cls, composites: EventBatch) -> Self:
-        """Some composite events as results of a run."""
+    def around(cls, composites: EventBatch, unit: TimeUnit, **counted: Any) -> Self:
+        """Some composite events as results of a run that takes times in a unit, with what else it counted."""
         if composites.chunks:
             made = object.__new__(cls)
-            object.__setattr__(made, "chunks", composites.chunks)
+            for name, value in {"chunks": composites.chunks, "unit": unit, **counted}.items():
+                object.__setattr__(made, name, value)
             return made
-        return cls(**{each.name: getattr(composites, each.name) for each in fields(EventBatch)})
+        own = {each.name: getattr(composites, each.name) for each in fields(EventBatch)}
+        return cls(**own, unit=unit, **counted)
 
     def to_arrow(self) -> pa.Table:
         """The events as an Arrow table: type, time, attributes, id, probability and ``from``; times are timestamps."""
@@ -48,9 +52,12 @@ class Composites(EventBatch):
         return frame
 
     def to_dicts(self, time_unit: TimeUnitName | None = None) -> list[dict[str, Any]]:
-        """The events as flat dicts, times in microseconds or in a unit: integers, or texts where it does not divide."""
+        """The events as flat dicts; times are integers in the unit of the run, or in another.
+
+        A time that is not a whole number of that unit is a text.
+        """
         dicts = EventBatch.to_dicts(self)
-        unit = chosen("time unit", time_unit or "us", TimeUnit, "time-unit")
+        unit = self.unit if time_unit is None else chosen("time unit", time_unit, TimeUnit, "time-unit")
         times = {name for name, kind in self.columns if kind is ValueType.TIMESTAMP} | {"time", "start"}
         for each in dicts if unit is not TimeUnit.US else ():
             for name in times & each.keys():

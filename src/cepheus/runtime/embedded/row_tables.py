@@ -14,6 +14,7 @@ from cepheus.core.errors import EventError, OptionError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import ReferenceSearch
+from cepheus.engine.rows.columns import one_array
 from cepheus.engine.rows.engine import RowEngine
 from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
@@ -102,7 +103,7 @@ def in_own_types(table: pa.Table) -> pa.Table:
     """The table with its columns in the types that values have here; texts may be coded by a dictionary."""
     columns: dict[str, Any] = {}
     for name, kind in column_types(table.schema).items():
-        column = table.column(name).combine_chunks()
+        column = one_array(table.column(name))
         coded = pa.types.is_dictionary(column.type) and column.type.value_type == kind.arrow
         columns[name] = column if coded or column.type == kind.arrow else column.cast(kind.arrow, safe=False)
     return pa.table(columns)
@@ -131,7 +132,7 @@ def _is_sorted(query: RowQuery, table: pa.Table) -> bool:
         return False
     if pa.types.is_boolean(column.type):
         return False
-    numbers = column.combine_chunks().to_numpy(zero_copy_only=False)
+    numbers = one_array(column).to_numpy(zero_copy_only=False)
     return bool(np.all(numbers[:-1] <= numbers[1:]))
 
 

@@ -25,6 +25,7 @@ from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base.batch_bytes import batch_from_bytes, batch_to_bytes
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import TieCounts
+from cepheus.formats.rows import NumberedRows
 from cepheus.language.python.events import Event as TypedEvent
 from cepheus.language.python.handlers import Handler, on
 from cepheus.language.tesla import parse_event_pattern
@@ -40,12 +41,7 @@ from cepheus.runtime.embedded.event_streams import EventStream
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
 from cepheus.runtime.embedded.results import Composites
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
-from cepheus.runtime.embedded.snapshot import (
-    KIND,
-    opened,
-    options_of,
-    require_same_ties,
-)
+from cepheus.runtime.embedded.snapshot import KIND, opened, options_of, require_same_ties
 from cepheus.runtime.embedded.subscriptions import (
     BatchTap,
     Call,
@@ -144,9 +140,11 @@ class Session:
     @overload
     def feed(self, events: Given) -> list[Event]: ...
     @overload
-    def feed(self, events: EventBatch | ArrowTable | Iterable[Given]) -> Composites: ...
+    def feed(self, events: EventBatch | ArrowTable | NumberedRows | Iterable[Given]) -> Composites: ...
 
-    def feed(self, events: Given | EventBatch | ArrowTable | Iterable[Given]) -> list[Event] | Composites:
+    def feed(
+        self, events: Given | EventBatch | ArrowTable | NumberedRows | Iterable[Given]
+    ) -> list[Event] | Composites:
         """Take events and give the composite events that can be decided now.
 
         One event, as an Event, a dict or an instance of a class of events, gives a list; many, as an iterable of those,
@@ -160,7 +158,7 @@ class Session:
         if type(events) is dict or isinstance(events, Event | Mapping | AsEvent):  # the first test is the quick one
             return self._feed_one(events)
         self._require_running()
-        if isinstance(events, EventBatch | ArrowTable):
+        if isinstance(events, EventBatch | ArrowTable | NumberedRows):
             batch, count = self._admission.table(events, self._fed)
         elif isinstance(events, Iterable) and not isinstance(events, str | bytes):
             batch, count = self._admission.events(events, self._fed)
@@ -193,7 +191,7 @@ class Session:
         Timers have come as far as the last event and ``advance`` let them, and go on if ``until`` says so.
         """
         if self._stopped is not None:
-            return Composites.around(EventBatch.empty())
+            return Composites.around(EventBatch.empty(), self._options.unit)
         try:
             return self._process(self._buffer.flush(), over=True)
         finally:
@@ -461,7 +459,7 @@ class Session:
             wanted = self._subscriptions.wanted
             calls = chain(calls, self._subscriptions.calls(in_order_of_time(wanted(ready), wanted(composites))))
         call_all(calls)
-        return Composites.around(composites)
+        return Composites.around(composites, self._options.unit)
 
     def _guarded(self, feed: Callable[[Work], Made], given: Work) -> Made:
         """Let the engine work; if it fails half-way through, nothing that it would say later can be trusted."""

@@ -198,7 +198,7 @@ class Reactor:
                 raise UnsupportedError.of("unsupported", "signals that feed rules take events in order", hint=hint)
             found = [made for single in _singles(given) for made in self._fed_back(single)]
         emitted = EventBatch.from_events(self._emitted) if self._emitted else EventBatch.empty()
-        return Composites.around(EventBatch.concat([*found, emitted]))
+        return Composites.around(EventBatch.concat([*found, emitted]), self._options.unit)
 
     def advance(self, time: int | datetime) -> Composites:
         """Let time go on: what is as old as its window leaves it."""

@@ -23,7 +23,7 @@ from uuid import uuid4
 from cepheus.core.errors import Diagnostic, Place, SnapshotError
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.json_form import to_json
-from cepheus.rules.model import RuleSet
+from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.runtime.spark.metrics import free_names
 from cepheus.runtime.spark.shard import GroupJob, Job
 
@@ -41,7 +41,7 @@ def fingerprint(job: Job, group: GroupJob) -> str:
     known.append(repr(group.options.calculus))
     known += [belief.rule for belief in group.beliefs]  # their tables may change, what they weigh may not
     known += _facts(group)
-    return _digest(known)
+    return digest(known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +77,26 @@ def describe(job: Job) -> Described:
     groups = job.groups
     return Described(
         groups=tuple(fingerprint(job, group) for group in groups),
-        rules={str(rule.name): _digest(to_json(RuleSet.of([rule]))) for group in groups for rule in group.rules},
-        facts=_digest([_facts(group) for group in groups]),
-        columns=_digest(repr(job.events)),
-        types=_digest([_types(group) for group in groups]),
+        rules={str(rule.name): rule_digest(rule) for group in groups for rule in group.rules},
+        facts=digest([_facts(group) for group in groups]),
+        columns=digest(repr(job.events)),
+        types=digest([_types(group) for group in groups]),
         shards=tuple(len(group.shards) for group in groups),
         engine=groups[0].options.engine,
-        calculus=_digest(repr(groups[0].options.calculus)),
+        calculus=digest(repr(groups[0].options.calculus)),
         beliefs=tuple(sorted({belief.rule for group in groups for belief in group.beliefs})),
     )
+
+
+def rule_digest(rule: AnyRule) -> str:
+    """A digest that is equal for rules that say the same."""
+    return digest(to_json(RuleSet.of([rule])))
 
 
 def refuse_changed(made_by: Sequence[Described], now: Sequence[Described], checkpoint: str) -> None:
     """Refuse to go on from a checkpoint with other rules than those that made it; SnapshotError says what changed."""
     if len(made_by) != len(now):
-        raise _refusal(
+        raise refusal(
             f"the checkpoint was made by a query that runs detect {_times(len(made_by))}, this one does "
             f"{_times(len(now))}",
             "go on with the query that made it, or start this one with a new checkpoint",
@@ -99,7 +104,7 @@ def refuse_changed(made_by: Sequence[Described], now: Sequence[Described], check
         )
     for old, new in zip(made_by, now, strict=True):
         if old.groups != new.groups:
-            raise _refusal(*_what_changed(old, new), checkpoint)
+            raise refusal(*_what_changed(old, new), checkpoint)
 
 
 def _what_changed(old: Described, new: Described) -> tuple[str, str]:
@@ -148,7 +153,8 @@ def _shards(count: int) -> str:
     return "1 shard" if count == 1 else f"{count} shards"
 
 
-def _refusal(message: str, hint: str, checkpoint: str) -> SnapshotError:
+def refusal(message: str, hint: str, checkpoint: str) -> SnapshotError:
+    """An error about a checkpoint."""
     return SnapshotError([Diagnostic("checkpoint-rules", message, hint=hint, place=Place(checkpoint))])
 
 
@@ -180,12 +186,16 @@ def _types(group: GroupJob) -> list[Any]:
     ]
 
 
-def _digest(known: object) -> str:
+def digest(known: object) -> str:
+    """A short text that differs where what is known does."""
     return hashlib.blake2b(json.dumps(known).encode(), digest_size=16).hexdigest()
 
 
 FILE = "cepheus.json"
 """The file in a checkpoint that says which rules made it."""
+
+STREAM_FILE = "cepheus/stream.json"
+"""The file in a checkpoint of ``write_stream`` that says which rules its state goes with, and since when."""
 
 DESCRIBED = "cepheus"
 """Where the metadata of a column of a stateful operator's answer say what its state goes with."""
@@ -232,13 +242,20 @@ def look_at_checkpoint(writer: DataStreamWriter, options: Mapping[str, Any]) -> 
         location = _location(writer, options)
         if location is None:
             return
-        folder = _Folder(writer._spark, location)
+        folder = CheckpointFolder(writer._spark, location)
         made_by = from_bytes(found) if (found := folder.read(FILE)) is not None else None
+        written = folder.read(STREAM_FILE) is not None
         if not folder.has_batches():
             folder.write(FILE, to_bytes(now))
             return
     except Py4JError:
         return
+    if written:
+        raise refusal(
+            "the checkpoint was made by write_stream, which keeps state of its own",
+            "go on with detection.write_stream(..), or start this query with a new checkpoint",
+            location,
+        )
     if made_by is not None:
         refuse_changed(made_by, now, location)
 
@@ -286,7 +303,7 @@ def _location(writer: DataStreamWriter, options: Mapping[str, Any]) -> str | Non
     return f"{parent}/{name}" if parent and name else None
 
 
-class _Folder:
+class CheckpointFolder:
     """A folder wherever Spark can keep a checkpoint."""
 
     def __init__(self, spark: Any, location: str) -> None:
@@ -296,10 +313,20 @@ class _Folder:
 
     def has_batches(self) -> bool:
         """Whether a micro-batch was ever planned: before that there is no state."""
-        offsets = self._paths(self._root, "offsets")
-        if not self._system.exists(offsets):
-            return False
-        return any(status.getPath().getName().isdigit() for status in self._system.listStatus(offsets))
+        return self.last("offsets") is not None
+
+    def last(self, log: str) -> int | None:
+        """The last micro-batch in a log of Spark's: ``offsets`` has those that were planned, ``commits`` those done."""
+        folder = self._paths(self._root, log)
+        if not self._system.exists(folder):
+            return None
+        names = (status.getPath().getName() for status in self._system.listStatus(folder))
+        return max((int(name) for name in names if name.isdigit()), default=None)
+
+    @property
+    def location(self) -> str:
+        """Where it is, written out, as tasks find it."""
+        return str(self._root.makeQualified(self._system.getUri(), self._system.getWorkingDirectory()).toString())
 
     def read(self, name: str) -> bytes | None:
         """Read a file; None if there is none."""
@@ -314,7 +341,8 @@ class _Folder:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file, whole or not at all."""
-        path, fresh = self._paths(self._root, name), self._paths(self._root, f".{name}.{uuid4().hex}")
+        path = self._paths(self._root, name)
+        fresh = self._paths(path.getParent(), f".{path.getName()}.{uuid4().hex}")
         stream = self._system.create(fresh, True)
         try:
             stream.write(bytearray(data))

@@ -20,6 +20,7 @@ from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch, counts_in
 from cepheus.runtime.spark.explain import explain, skew
+from cepheus.runtime.spark.file_plan import FilePlan, Reading, plan_reading, run_files
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
 from cepheus.runtime.spark.planning import Planned, SparkOptions, on_spark, plan
@@ -31,12 +32,16 @@ from cepheus.runtime.spark.row_streams import (
     with_everything,
 )
 from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
-from cepheus.runtime.spark.streaming import stream, watermarked
+from cepheus.runtime.spark.stream_sinks import BatchFunction, sink_of, trigger_of
+from cepheus.runtime.spark.streaming import Flow, stream, watermarked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
 
+    from cepheus.runtime.spark.micro_batches import DetectionQuery
+
 _ANY_WAY = "auto"
+_READERS = ("auto", "spark", "files")
 
 
 class Compiled(Protocol):
@@ -60,6 +65,8 @@ class Detection:
     planned: Planned
     counts: Observation | None = None
     metrics: str | None = None
+    flow: Flow | None = None
+    reading: Reading | None = None
 
     @property
     def checked(self) -> Checked:
@@ -105,12 +112,63 @@ class Detection:
         frame = self.dataframe if rows is None else rows
         return frame.where(f.col("type") == composite).select(*columns)
 
+    def write_stream(
+        self,
+        to: str | BatchFunction,
+        path: str | PathLike[str] | None = None,
+        *,
+        checkpoint: str | PathLike[str],
+        composite: str | None = None,
+        trigger: str | None = None,
+        options: Mapping[str, str] | None = None,
+        name: str | None = None,
+        restart: Literal["fresh state"] | None = None,
+    ) -> DetectionQuery:
+        """Write a stream to a sink, micro-batch by micro-batch: the fast way, where no further operators are needed.
+
+        ``to`` is a format that Spark writes, or a function that takes the rows of a micro-batch and its number. All
+        composite events are written, as ``dataframe`` has them, or those of one type, as ``of`` gives them. State and
+        progress are in the ``checkpoint``. ``trigger`` is an interval such as ``5 seconds``, or ``available now`` to
+        take what is there and end; ``name`` is what Spark's page calls the query. With ``restart="fresh state"`` rules
+        begin anew on a checkpoint of others: what was read stays read, what was remembered goes.
+        """
+        from cepheus.runtime.spark.streaming_answer import LATE
+        from cepheus.runtime.spark.write_stream import start_stream
+
+        if self.flow is None:
+            raise OptionError.of(
+                "stream", "these events are no stream", hint="write the DataFrame: detection.dataframe.write"
+            )
+        sink = sink_of(to, None if path is None else str(path), options or {})
+        if composite is not None:
+            self.of(composite)  # or say why not
+
+        def chosen(rows: DataFrame) -> DataFrame:
+            late = [LATE] if self.flow is not None and self.flow.late else []
+            shown = rows.select(*self.layout.shown(), *late) if self.layout.uncertain else rows
+            return shown if composite is None else self.of(composite, shown)
+
+        return start_stream(
+            self.planned,
+            self.flow,
+            sink,
+            chosen,
+            checkpoint=str(checkpoint),
+            trigger=trigger_of(trigger),
+            name=name,
+            restart=restart,
+        )
+
     def explain(self, *, measure: bool = False) -> str:
         """Describe how the rules are split and why not better, where events go, what Spark leaves out by itself.
 
         With ``measure`` Spark also looks at the data, and keys with too many events are named.
         """
         told = explain(self.planned)
+        if isinstance(self.reading, FilePlan):
+            told = explain(replace(self.planned, split=self.reading.split, options=self.reading.options(self.planned)))
+        if self.reading is not None and self.reading.told:
+            told += f"read: {self.reading.words}\n"
         return told + "".join(f"skewed: {line}\n" for line in skew(self.planned)) if measure else told
 
 
@@ -120,6 +178,7 @@ def detect(
     *,
     shards: int | None = None,
     split: WayName | Literal["auto", "keys", "bands", "slices", "whole"] = "auto",
+    read: Literal["auto", "spark", "files"] = "auto",
     late: bool = False,
     name: str | None = None,
     **options: Unpack[RunKeywords],
@@ -141,6 +200,8 @@ def detect(
     may have an error are such structs.
 
     ``shards`` is how many parts the work is cut into, by default one per core; ``split`` allows only one way to cut.
+    Where a finite input is a plain scan of Parquet files that are about in order of time, tasks read the files
+    themselves; with ``read="spark"`` Spark does, and ``read="files"`` is refused if tasks cannot.
     An event without a time, or without an attribute that its declaration demands, is bad.
 
     A stream needs a ``lateness`` unless the DataFrame has a watermark; with ``late`` the events that come later still
@@ -151,18 +212,18 @@ def detect(
     run = on_spark(RunOptions.of(**options))
     if shards is not None:
         require_whole(shards, "number of shards", INT_MAX)
-    read = with_provenance(with_ties(_rule_set(rules, run.unit), run.ties), run.provenance)
-    everywhere = everything(events, run.columns.type) if reads_everything(read) else None
-    read = with_everything(read)
-    naming = Naming.of(run, start_column(events, read, run.columns.start))
+    given = with_provenance(with_ties(_rule_set(rules, run.unit), run.ties), run.provenance)
+    everywhere = everything(events, run.columns.type) if reads_everything(given) else None
+    given = with_everything(given)
+    naming = Naming.of(run, start_column(events, given, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
-    found = sources_of(events, read, naming)
+    found = sources_of(events, given, naming)
     if everywhere is not None:
         others = tuple(source for source in found if set(source.types) - {EVERYTHING})
         found = (*others, Source(everywhere, (EVERYTHING,), False))
     sources = checked_times(found, naming, check)
     how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), shown)
-    return find(read, sources, how, split=split, late=late, name=name)
+    return find(given, sources, how, split=split, read=read, late=late, name=name)
 
 
 def find(
@@ -171,15 +232,23 @@ def find(
     options: SparkOptions,
     *,
     split: WayName | str = "auto",
+    read: str = "auto",
     late: bool = False,
     name: str | None = None,
 ) -> Detection:
     """Find the composite events that rules define in sources whose times have been looked at."""
     ways = _ways(split)
+    if read not in _READERS:
+        hint = did_you_mean(read, _READERS) or f"choose one of {', '.join(_READERS)}"
+        raise OptionError.of("option", f"'{read}' is not a choice for read", hint=hint)
     if not is_stream(sources):
         planned = plan(rules, sources, sources, options, ways)
-        found, counts = batch(planned)
-        return Detection(found, planned, counts)
+        reading = plan_reading(planned, sources, frozenset(ways), read)
+        if isinstance(reading, FilePlan):
+            found, counts = run_files(reading, sources[0].frame)
+        else:
+            found, counts = batch(planned)
+        return Detection(found, planned, counts, reading=reading)
     if options.run.sort:
         raise OptionError.of("sort", "a stream has no end to sort it at", hint="leave sort out, and give a lateness")
     if options.run.until is not None:
@@ -189,7 +258,7 @@ def find(
     metrics = take_name(sources[0].frame.sparkSession, name)
     flowing = watermarked(sources, options.naming, options.run.lateness, metrics)
     planned = plan(rules, sources, flowing, options, ways - {WayName.SLICES})
-    return Detection(stream(planned, metrics, late=late), planned, metrics=metrics)
+    return Detection(stream(planned, metrics, late=late), planned, metrics=metrics, flow=Flow(sources, late))
 
 
 def _ways(split: WayName | str) -> set[WayName]:

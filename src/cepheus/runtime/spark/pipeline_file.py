@@ -34,6 +34,7 @@ from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.rule_sources import read_rules
 from cepheus.runtime.spark.planning import on_spark
+from cepheus.runtime.spark.stream_sinks import is_possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class SinkSpec:
     """Something that Spark writes; ``composite`` is the one type it takes, None for all.
 
     ``mode`` is how a batch is written, ``trigger`` how often a stream is: an interval such as ``5 seconds``, or
-    ``available now`` to take what is there and end.
+    ``available now`` to take what is there and end. ``writer`` is who writes a stream: ``micro-batches`` by
+    ``write_stream``, or an ``operator`` of Spark's that keeps state; by default the first, where it can.
     """
 
     format: str
@@ -62,6 +64,8 @@ class SinkSpec:
     mode: str = "error"
     checkpoint: str | None = None
     trigger: str | None = None
+    writer: str = "auto"
+    restart: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -91,14 +95,16 @@ class DetectSpec:
     provenance: bool | str = False
     shards: int | None = None
     split: str = "auto"
+    read: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSpec:
-    """Where Spark runs, and its settings."""
+    """Where Spark runs, and its settings; ``metrics`` is the port at which a stream's figures are served."""
 
     master: str = "local[*]"
     name: str = "cepheus"
+    metrics: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -171,8 +177,11 @@ def _pipeline_table(folder: Path) -> Table[Pipeline]:
         "mode": one_of("error", "append", "overwrite", "ignore"),
         "checkpoint": location,
         "trigger": text,
+        "writer": one_of("auto", "micro-batches", "operator"),
+        "restart": one_of("fresh state"),
         "options": _OPTIONS,
     }
+    spark: Keys = {"master": text, "name": text, "metrics": integer(0), "options": _OPTIONS}
     return Table(
         "a pipeline",
         _pipeline,
@@ -181,7 +190,7 @@ def _pipeline_table(folder: Path) -> Table[Pipeline]:
             "sources": Tables(Table("this source", _with_format(SourceSpec), source, _FORMAT)),
             "sinks": Tables(Table("this sink", _with_format(SinkSpec), sink, _FORMAT)),
             "detect": _DETECT,
-            "spark": Table("[spark]", SparkSpec, {"master": text, "name": text, "options": _OPTIONS}),
+            "spark": Table("[spark]", SparkSpec, spark),
         },
     )
 
@@ -255,6 +264,7 @@ _DETECT = Table(
         "calculus": _calculus,
         "shards": integer(1),
         "split": one_of("auto", "keys", "bands", "slices", "whole"),
+        "read": one_of("auto", "spark", "files"),
     },
     renamed={"watermark": 'it is called lateness: lateness = "10 seconds"'},
 )
@@ -299,6 +309,11 @@ def _check_sink(number: int, sink: SinkSpec, file: TomlFile, *, is_stream: bool)
     at: KeyPath = ("sinks", number)
     if is_stream and sink.checkpoint is None and sink.format not in ("console", "memory", "noop"):
         file.note(at, "a sink of a stream has a checkpoint", 'add checkpoint = "checkpoints/fires"')
+    if sink.writer == "micro-batches" and not is_possible(sink.format):
+        file.note((*at, "writer"), f"micro-batches cannot be written to '{sink.format}'", "leave writer out")
+    if sink.restart is not None and sink.writer == "operator":
+        hint = "give the sink a new checkpoint, or leave out writer"
+        file.note((*at, "restart"), "an operator of Spark's keeps its state in the checkpoint", hint)
     if not is_stream and (sink.checkpoint or sink.trigger):
         key = "checkpoint" if sink.checkpoint else "trigger"
         file.note((*at, key), f"'{key}' is for streams", "add stream = true to the sources, or leave it out")

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cepheus.core.errors import OptionError
 from cepheus.engine.base.ties import TieCounts
+from cepheus.runtime.spark.checkpoint_rules import FILE
 from cepheus.runtime.spark.detect import Detection, detect
+from cepheus.runtime.spark.micro_batches import DetectionQuery
 from cepheus.runtime.spark.pipeline_file import Pipeline, SinkSpec, SourceSpec
+from cepheus.runtime.spark.stream_metrics import serve_metrics
+from cepheus.runtime.spark.stream_sinks import is_possible
 from cepheus.runtime.spark.streaming_answer import ties_of
 
 if TYPE_CHECKING:
@@ -43,14 +47,52 @@ def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
         for sink in pipeline.sinks:
             _write(_chosen(found, frame, sink), sink)
         return found.ties()
-    queries = [_start(_chosen(found, found.dataframe, sink), sink) for sink in pipeline.sinks]
+    queries = [_started(found, sink) for sink in pipeline.sinks]
+    for number, query in enumerate(queries):
+        if pipeline.spark.metrics is not None and isinstance(query, DetectionQuery):
+            port = pipeline.spark.metrics + number if pipeline.spark.metrics else 0
+            serve_metrics(query, port, name=f"{pipeline.spark.name}-{number}" if number else pipeline.spark.name)
+    first, *others = queries  # every sink has a query that finds, and counts, the same
+    counted = _counted(first, found)
+    for query in others:
+        query.await_termination() if isinstance(query, DetectionQuery) else query.awaitTermination()
+    return counted
+
+
+def _started(found: Detection, sink: SinkSpec) -> StreamingQuery | DetectionQuery:
+    """Start the query of a sink: micro-batches of our own, where they can be written."""
+    ours = sink.writer == "micro-batches" or (sink.writer == "auto" and _can_be_ours(sink))
+    if not ours:
+        return _start(_chosen(found, found.dataframe, sink), sink)
+    assert sink.checkpoint is not None
+    return found.write_stream(
+        sink.format,
+        sink.path,
+        checkpoint=sink.checkpoint,
+        composite=sink.composite,
+        trigger=sink.trigger,
+        options=sink.options,
+        restart=cast("Any", sink.restart),
+    )
+
+
+def _can_be_ours(sink: SinkSpec) -> bool:
+    """Whether micro-batches can be written to a sink; one whose checkpoint an operator made goes on with that."""
+    if not is_possible(sink.format) or sink.checkpoint is None:
+        return False
+    return not Path(sink.checkpoint, FILE).exists()
+
+
+def _counted(query: StreamingQuery | DetectionQuery, found: Detection) -> TieCounts:
+    """Wait for the end of a query; gives what it counted of simultaneous events."""
+    if isinstance(query, DetectionQuery):
+        query.await_termination()
+        return query.progress.ties
     assert found.metrics is not None  # a stream has metrics
     ties: dict[int, TieCounts] = {}
-    while not queries[0].awaitTermination(_GLANCE):  # every sink has a query that finds, and counts, the same
-        ties |= ties_of(queries[0], found.metrics)
-    for query in queries[1:]:
-        query.awaitTermination()
-    return sum((ties | ties_of(queries[0], found.metrics)).values(), TieCounts.none())
+    while not query.awaitTermination(_GLANCE):
+        ties |= ties_of(query, found.metrics)
+    return sum((ties | ties_of(query, found.metrics)).values(), TieCounts.none())
 
 
 def _read(spark: SparkSession, source: SourceSpec) -> DataFrame:

@@ -70,7 +70,8 @@ class Planned:
 
     ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out,
     ``left_to_engine`` what rules ask of uncertain numbers that only an engine can tell. ``unfiltered`` are all rows, if
-    rules have timers: every event lets time go on, also one that no rule asks for.
+    rules have timers: every event lets time go on, also one that no rule asks for. ``ways`` are those in which rules
+    may be split, ``uncertain`` the attributes that may have errors.
     """
 
     checked: Checked
@@ -83,6 +84,8 @@ class Planned:
     pushed: Mapping[str, Condition | None]
     left_to_engine: Mapping[str, Sequence[str]]
     unfiltered: tuple[SourceRows, ...] = ()
+    ways: frozenset[WayName] = frozenset(WayName)
+    uncertain: frozenset[AttributeKey] = frozenset()
 
     def job(
         self,
@@ -184,6 +187,8 @@ def plan(
         pushed,
         pushdown.left_to_engine,
         tuple(unfiltered),
+        frozenset(ways),
+        uncertain,
     )
 
 

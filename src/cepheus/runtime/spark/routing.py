@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+MATTERS = "matters"
+"""A column, if it is there, that says whether a row is for any shard; one that is not only tells the time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Routed:
     """A group of rules, the numbers of its shards, and where they lie if it goes by bands or slices."""
@@ -58,14 +62,19 @@ def _route_one(
     from pyspark.sql import functions as f
 
     needing = [group for group in routed if any(name in group.group.inputs for name in source.types)]
+    columns = [name for name in source.frame.columns if name != MATTERS]
+    told = len(columns) < len(source.frame.columns)
     if len(needing) == 1 and isinstance(needing[0].group.way, ByKey | Whole):
         (group,) = needing  # each row goes to one shard: no need to make copies
-        shard = _by_type(source, layout, lambda name: _one_shard(group, inputs[name], layout))
-        return source.frame.withColumns({SHARD: shard.cast("int"), **_owned(layout)})
+        shard = _by_type(source, layout, lambda name: _one_shard(group, inputs[name], layout)).cast("int")
+        shard = f.when(f.col(MATTERS), shard) if told else shard
+        return source.frame.withColumns({SHARD: shard, **_owned(layout)}).drop(MATTERS)
     arrays = [_by_type(source, layout, partial(_shards_of, group, inputs, layout)) for group in needing]
-    copies = f.explode(f.concat(*arrays) if len(arrays) > 1 else arrays[0])
-    exploded = source.frame.withColumn("to", copies)
-    columns = list(source.frame.columns)
+    copies = f.concat(*arrays) if len(arrays) > 1 else arrays[0]
+    if told:
+        nowhere = f.array(f.struct(f.lit(None).cast("int").alias("shard"), f.lit(False).alias("home")))
+        copies = f.when(f.col(MATTERS) & (f.size(copies) > 0), copies).otherwise(nowhere)
+    exploded = source.frame.withColumn("to", f.explode(copies))
     owned = [f.col("to.home").alias(OWNED)] if layout.marks_owned else []
     return exploded.select(*columns, f.col("to.shard").alias(SHARD), *owned)
 
@@ -255,21 +264,26 @@ def source_rows(
     layout: EventLayout,
     naming: Naming,
     conditions: Mapping[str, Condition | None],
+    *,
+    all_rows: bool = False,
 ) -> SourceRows | None:
     """Lay out the rows of a source; None if no rule looks at any of its types.
 
-    ``conditions`` has, for each of its types, what an event must meet to matter to any rule; None if all do.
+    ``conditions`` has, for each of its types, what an event must meet to matter to any rule; None if all do. With
+    ``all_rows`` the others are not left out, but marked as such.
     """
     types = tuple(name for name in source.types if name in inputs)
     if not types:
         return None
     frame = source.frame
-    condition = _condition(source, types, conditions, naming)
-    if condition is not None:
+    condition = row_condition(source, types, conditions, naming)
+    if condition is not None and not all_rows:
         frame = frame.where(condition)
     schema = source.frame.schema
     time = micros(column(naming.time), schema[naming.time].dataType, naming.unit)
     columns = [_type_code(source, types, layout, naming).alias(TYPE), time.alias(TIME)]
+    if all_rows:
+        columns.append(_whether(condition).alias(MATTERS))
     if layout.intervals:
         columns.append(_start(source, naming).alias(START))
     if layout.doubtful:
@@ -285,6 +299,12 @@ def source_rows(
         own = column(naming.id).cast(layout.ids.value)
         return SourceRows(frame.select(*columns, *attributes, own.alias(ID)), types)
     return SourceRows(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
+
+
+def _whether(condition: Column | None) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.lit(True) if condition is None else f.coalesce(condition, f.lit(False))
 
 
 def _errors(source: Source, layout: EventLayout) -> list[Column]:
@@ -315,7 +335,7 @@ def _start(source: Source, naming: Naming) -> Column:
     return micros(column(naming.start), source.frame.schema[naming.start].dataType, naming.unit)
 
 
-def _condition(
+def row_condition(
     source: Source, types: Sequence[str], conditions: Mapping[str, Condition | None], naming: Naming
 ) -> Column | None:
     """What rows of a source must meet; rows of types that no rule looks at are left out."""

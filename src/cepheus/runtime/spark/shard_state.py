@@ -179,6 +179,15 @@ class ShardWork(Protocol):
     def in_order(self, events: pa.Table) -> pa.Table:
         """Put events into total order."""
 
+    def pack(self, events: pa.Table) -> bytes:
+        """Write events as one blob."""
+
+    def unpack(self, data: bytes) -> pa.Table:
+        """Read events that were written as one blob."""
+
+    def fitted(self, events: pa.Table) -> pa.Table:
+        """Events that were unpacked, with the columns that rules read now."""
+
     def batch(self, events: pa.Table) -> EventBatch:
         """Turn events into a batch as the engine takes it."""
 

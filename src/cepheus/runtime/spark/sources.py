@@ -131,7 +131,7 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
     else:
         composites = {rule.composite.name for rule in rules.all_rules}
         declared = {event_type.name for event_type in rules.declarations}
-        mentioned = (name for rule in rules.all_rules for name in _mentioned(rule))
+        mentioned = (name for rule in rules.all_rules for name in mentioned_types(rule))
         others = composites | _relations(rules)
         types = dict.fromkeys(name for name in mentioned if name in declared or name not in others)
         found = (Source(events, tuple(types), True),)
@@ -141,7 +141,7 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
     return found
 
 
-def _mentioned(rule: AnyRule) -> Iterator[str]:
+def mentioned_types(rule: AnyRule) -> Iterator[str]:
     """The types of events that a rule mentions, in the order of the text."""
     if isinstance(rule, RowRule):
         yield rule.query.source

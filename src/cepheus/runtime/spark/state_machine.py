@@ -33,7 +33,6 @@ from cepheus.runtime.spark.shard_state import (
     missed,
     refuse_other_rules,
 )
-from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 _RECENT = 16
 """So many of the newest pieces are left alone, so that a process which lags behind finds what it has missed."""
@@ -87,8 +86,13 @@ class ShardMachine:
         self._query = query
         self._new_name = new_name
 
-    def handle(self, store: ShardStore, events: pa.Table | None, watermark: int) -> Outcome:
-        """Take the events of a micro-batch, none if only time has passed, and its watermark in microseconds."""
+    def handle(
+        self, store: ShardStore, events: pa.Table | None, watermark: int, late_before: int | None = None
+    ) -> Outcome:
+        """Take the events of a micro-batch, none if only time has passed, and its watermark in microseconds.
+
+        Events before ``late_before`` are late, by default those before the watermark.
+        """
         head = self._head(store)
         slept = head.wake
         name = (self._query, head.shard, head.rules)
@@ -97,7 +101,8 @@ class ShardMachine:
         until = max(head.floor, watermark)
         late = None
         if events is not None and events.num_rows:
-            events, late = self._apart(events, until)
+            # what lies before the floor has been processed, also if more lateness is allowed than before
+            events, late = self._apart(events, until if late_before is None else max(late_before, head.floor))
             head = replace(head, late=head.late + (0 if late is None else late.num_rows))
             if events.num_rows:
                 head = self._add(store, live, head, self._work.in_order(events))
@@ -152,12 +157,12 @@ class ShardMachine:
         """Read the events of a piece, if they are what the head says."""
         data = read_blob(store, piece.number, piece.parts)
         form.require(len(data) == piece.size, "$.pieces", "a piece has another size")
-        events = from_bytes(data)
+        events = self._work.unpack(data)
         events.validate(full=True)  # of what others may have written, not even the offsets are sure
         times = self._work.times(events)
         form.require(len(times) and (times[1:] >= times[:-1]).all(), "$.pieces", "a piece is not in order")
         form.require((times[0], times[-1]) == (piece.first, piece.last), "$.pieces", "a piece has other events")
-        return events
+        return self._work.fitted(events)
 
     def _apart(self, events: pa.Table, until: int) -> tuple[pa.Table, pa.Table | None]:
         """Separate events that are in time from those that are late."""
@@ -169,7 +174,7 @@ class ShardMachine:
 
     def _add(self, store: ShardStore, live: LiveShard, head: Head, events: pa.Table) -> Head:
         """Let events wait, and write them down."""
-        data = to_bytes(events)
+        data = self._work.pack(events)
         token = hashlib.blake2b(data, key=head.token.encode(), digest_size=16).hexdigest()
         times = self._work.times(events)
         piece = Piece(head.next, write_blob(store, head.next, data), len(data), int(times[0]), int(times[-1]), token)
@@ -210,13 +215,20 @@ class ShardMachine:
             if len(run) == _FAN_IN and sum(piece.size for piece in run) <= _MOST_MERGED:
                 at = head.pieces.index(run[0])
                 merged = self._merged(store, run)
+                if merged is None:
+                    return head
                 return replace(head, pieces=(*head.pieces[:at], merged, *head.pieces[at + _FAN_IN :]))
         return head
 
-    def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece:
+    def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece | None:
+        """Merge pieces; None if nothing of them is left that the rules of now look at."""
         with restoring():
             events = pa.concat_tables([self._piece(store, piece) for piece in run])
-            data = to_bytes(self._work.in_order(events))
+            if not events.num_rows:
+                return None
+            events = self._work.in_order(events)
+            data = self._work.pack(events)
+        times = self._work.times(events)
         for piece in run:
             remove_blob(store, piece.number, piece.parts)
         last = run[-1]
@@ -224,8 +236,8 @@ class ShardMachine:
             last.number,
             write_blob(store, last.number, data),
             len(data),
-            min(piece.first for piece in run),
-            max(piece.last for piece in run),
+            int(times[0]),
+            int(times[-1]),
             last.token,
             last.level + 1,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from cepheus.plan.split import ByBand
 from cepheus.runtime.spark.checkpoint_rules import describe, watch_starts
 from cepheus.runtime.spark.metrics import METRICS
 from cepheus.runtime.spark.planning import Planned, place_groups
-from cepheus.runtime.spark.routing import Cells, route
+from cepheus.runtime.spark.routing import Cells, Routed, route
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.sources import Naming, Source, column, micros
 from cepheus.runtime.spark.streaming_pack import PACKED, pack, spread_slots
@@ -27,6 +27,14 @@ _EVENT_TIME = "__cepheus_event_time"
 
 _CELLS_PER_MARGIN = 8
 """How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """The sources of a stream as they came, and whether late events are given."""
+
+    sources: tuple[Source, ...]
+    late: bool
 
 
 def stream_settings(shards: int) -> Mapping[str, str]:
@@ -92,15 +100,20 @@ def _counted(frame: DataFrame, name: str) -> DataFrame:
 
 
 def stream(planned: Planned, metrics: str, *, late: bool) -> DataFrame:
-    """Find the composite events of a stream, and on request its late events; bands are cells of equal width."""
+    """Find the composite events of a stream, and on request its late events."""
+    routed = stream_groups(planned)
+    rows = route(planned.sources, routed, planned.inputs, planned.events)
+    return run_stream(rows, planned.job(routed), metrics, late=late)
+
+
+def stream_groups(planned: Planned) -> list[Routed]:
+    """The groups of rules of a stream and their shards; bands are cells of equal width."""
     cells = {
         number: Cells(_CELLS_PER_MARGIN * max(group.way.margins.values()) or 1, planned.options.shards)
         for number, group in enumerate(planned.split.groups)
         if isinstance(group.way, ByBand)
     }
-    routed = place_groups(planned, cells)
-    rows = route(planned.sources, routed, planned.inputs, planned.events)
-    return run_stream(rows, planned.job(routed), metrics, late=late)
+    return place_groups(planned, cells)
 
 
 def run_stream(routed: DataFrame, job: Job, metrics: str, *, late: bool) -> DataFrame:

@@ -68,7 +68,7 @@ def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBa
     parts = [layout.rows(composites)] if len(composites) else []
     texts: list[str | None] = [None] * len(composites)
     if late is not None:
-        parts.append(_late_rows(layout, late))
+        parts.append(late_rows(layout, late))
         texts += [json.dumps(event) for event in late.to_dicts()]
     found = _frame(parts, texts) if parts else _frame([_row(layout)], [None])
     missed = 0 if outcome.late is None else outcome.late.num_rows
@@ -125,7 +125,7 @@ def _row(layout: CompositeLayout) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in fields], fields.names)
 
 
-def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
+def late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
     """Turn late events into rows among composite events, with their types and times alone."""
     fields = layout.fields
     bare = CompositeLayout((), (), provenance=False).rows(late)

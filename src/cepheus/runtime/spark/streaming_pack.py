@@ -16,7 +16,7 @@ from cepheus.runtime.spark.layout import SHARD
 PACKED = "slot int, payload binary"
 """The schema of packed events; ``slot`` stands for a shard."""
 
-_ROWS = 1 << 17
+ROWS_TOGETHER = 1 << 17
 """How many rows are packed together at most: enough to make blobs large, few enough to hold."""
 
 
@@ -27,7 +27,7 @@ def pack(slots: Sequence[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa
     for rows in batches:
         held.append(rows)
         count += rows.num_rows
-        if count >= _ROWS:
+        if count >= ROWS_TOGETHER:
             yield _packed(slots, held)
             held, count = [], 0
     if count:

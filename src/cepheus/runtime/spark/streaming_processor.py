@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
-from cepheus.core.batch import EventBatch
 from cepheus.core.time import MIN_TIME
-from cepheus.engine.base.interface import Engine
-from cepheus.runtime.spark.checkpoint_rules import fingerprint
-from cepheus.runtime.spark.layout import TIME
-from cepheus.runtime.spark.order import tied_rows
-from cepheus.runtime.spark.shard import Job, memory
+from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.shard_state import LiveShards
+from cepheus.runtime.spark.shard_work import JobWork
 from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
 from cepheus.runtime.spark.streaming_answer import answer
 from cepheus.runtime.spark.streaming_pack import from_bytes
@@ -37,60 +30,6 @@ _SHARDS = LiveShards()
 """The shards that this worker has run, of whatever queries and operators, each by its name.
 
 Workers live on from one micro-batch to the next."""
-
-
-@dataclass(frozen=True)
-class JobWork:
-    """What one shard of a job does."""
-
-    job: Job
-    shard: int
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Equal for equal rules that are split in the same way."""
-        return fingerprint(self.job, self.job.group_of(self.shard))
-
-    @cached_property
-    def memory(self) -> int | None:
-        """Microseconds that the rules can look back, or None."""
-        return memory(self.job.group_of(self.shard).rules)
-
-    @cached_property
-    def points(self) -> tuple[int, ...]:
-        """The points in time at which something happens though there be no event."""
-        return self.job.group_of(self.shard).points
-
-    def computed(self) -> Self:
-        """Find out now what is the same in every task, so that tasks do not have to."""
-        _ = self.fingerprint, self.memory, self.points
-        return self
-
-    def engine(self) -> Engine:
-        """Build a new engine with the rules of the shard."""
-        return self.job.group_of(self.shard).start()
-
-    def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """The times of events in microseconds."""
-        found: np.ndarray[tuple[int], np.dtype[np.int64]] = events.column(TIME).to_numpy()
-        return found
-
-    def in_order(self, events: pa.Table) -> pa.Table:
-        """Put events into total order."""
-        times = self.times(events)
-        if (times[1:] < times[:-1]).any():
-            events = events.take(pa.array(np.argsort(times, kind="stable")))
-        rows = tied_rows(self.batch(events))
-        return events if rows is None else events.take(pa.array(rows))
-
-    def batch(self, events: pa.Table) -> EventBatch:
-        """Turn events into a batch as the engine takes it."""
-        (rows,) = events.combine_chunks().to_batches()
-        return self.job.events.batch(rows)
-
-    def own(self, composites: EventBatch) -> EventBatch:
-        """Leave out the composite events that another shard gives."""
-        return self.job.group_of(self.shard).kept(self.shard, composites)
 
 
 class SparkStore:

@@ -1,0 +1,204 @@
+"""How fast the page is: millions of events loaded, then a stream that it watches."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.reports.section import Bar, bar_table
+from benchmarks.reports.terminal import show_table, telling
+from benchmarks.studio.browser import launched, no_browser, running
+from cepheus.core.batch import EventBatch
+from cepheus.core.time import SECOND, parse_duration
+from cepheus.core.values import ValueType
+from cepheus.studio.workspace import Workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+    from rich.console import Console
+
+EVENTS = 5_000_000
+RATE = 10_000
+FIRST_PICTURE, FRAME = 3.0, 100.0
+_START = 1_767_258_000 * SECOND
+RULES = """define Fire(area: int, temp: double)
+from Smoke(area=$a) and last Temp(area=$a and value>45) within 5 min from Smoke
+where area=Smoke.area and temp=Temp.value
+"""
+_MOVES = """async (count) => {
+  const timeline = window.studio.timeline; const whole = timeline.whole; const frames = [];
+  let span = whole.end - whole.start; let middle = whole.start + span * 0.37;
+  for (let step = 0; step < count; step += 1) {
+    const began = performance.now();
+    if (step % 2) middle += span * 0.15; else span = Math.max(span * 0.72, 2e6);
+    timeline.view = { start: middle - span / 2, end: middle + span / 2 };
+    timeline.draw();
+    await timeline.refresh();
+    await new Promise((done) => requestAnimationFrame(done));
+    frames.push(performance.now() - began);
+  }
+  return frames; }"""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What was seen of a stream: seconds, events, matches at the server and on the page, memory of the page in MB."""
+
+    seconds: float
+    events: int
+    matched: int
+    shown: int
+    memory: tuple[float, float]
+
+
+def bench_studio(console: Console, *, quick: bool, duration: str | None) -> None:
+    """Measure the page with many events, and with a stream for some time; say whether it is fast enough."""
+    count = EVENTS // 50 if quick else EVENTS
+    seconds = parse_duration(duration) / SECOND if duration is not None else 5.0 if quick else 30.0
+    with launched() as browser, telling() as say:
+        if browser is None:
+            raise no_browser()
+        say(f"{count:,} events")
+        engine, first, frames = _many(browser, count)
+        say(f"a stream for {seconds:g} s")
+        watched = _stream(browser, seconds)
+    ordered = sorted(frames)
+    middle, slow = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
+    grown = watched.memory[1] - watched.memory[0]
+    judged = not quick
+    bars = [
+        Bar(
+            f"{count:,} events: first picture after the engine is done",
+            f"below {FIRST_PICTURE:g} s",
+            f"{first:.2f} s",
+            first < FIRST_PICTURE if judged else None,
+        ),
+        Bar(
+            "pan and zoom, a frame of data, 95 of 100",
+            f"below {FRAME:g} ms",
+            f"{slow:.0f} ms (median {middle:.0f})",
+            slow < FRAME if judged else None,
+        ),
+        Bar(
+            f"matches told to the page, {watched.events:,} events in {watched.seconds:.0f} s",
+            f"{watched.matched:,}",
+            f"{watched.shown:,}",
+            watched.shown == watched.matched,
+        ),
+        Bar(
+            "growth of the page's memory meanwhile",
+            "below 10 MB",
+            f"{grown:.1f} MB",
+            grown < 10 if judged else None,
+        ),
+    ]
+    rate = watched.events / max(watched.seconds, 1e-9)
+    console.print(f"the engine took {engine:.2f} s; {rate:,.0f} events/s were watched")
+    show_table(bar_table(bars), console)
+
+
+def events(count: int) -> EventBatch:
+    """Temperatures of a hundred areas and, now and then, smoke."""
+    rng = np.random.default_rng(7)
+    times = _START + np.sort(rng.integers(0, count * 50_000, count))
+    smoke = rng.random(count) < 0.01
+    areas = pa.array(rng.integers(0, 100, count))
+    values = pa.array(np.round(rng.normal(25, 8, count), 2), mask=smoke)
+    columns = {("area", ValueType.INT): areas, ("value", ValueType.FLOAT): values}
+    return EventBatch(("Temp", "Smoke"), smoke.astype(np.int32), times, columns)
+
+
+def _many(browser: Browser, count: int) -> tuple[float, float, list[float]]:
+    """Load and run; how long the engine took, the first picture after it, and each frame of pan and zoom took."""
+    workspace = Workspace.of([])
+    workspace.take("generated", events(count))
+    workspace.run(RULES)  # compiles what must be compiled
+    workspace.take("generated", workspace.require_events().batch)
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.set_default_timeout(600_000)
+    with running(workspace) as studio:
+        _open(page, studio.access.address)
+        page.evaluate("text => { window.studio.editor.text = text }", RULES)
+        page.wait_for_selector("#run:not([disabled])")
+        began = time.perf_counter()
+        page.click("#run")
+        page.wait_for_function("() => window.studio.timeline.data?.lanes.some((lane) => lane.found)")
+        engine = workspace.require_run().seconds
+        first = time.perf_counter() - began - engine
+        page.wait_for_timeout(500)
+        frames: list[float] = page.evaluate(_MOVES, 60)
+        page.context.close()
+    return engine, first, frames
+
+
+def _stream(browser: Browser, seconds: float) -> Watched:
+    """Let the page watch rules at work on a file that grows by so many events a second."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "live.jsonl")
+        file.touch()
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        page.set_default_timeout(120_000)
+        with running(Workspace.of([]), [file]) as studio:
+            _open(page, studio.access.address)
+            page.evaluate("text => { window.studio.editor.text = text }", "define Hot() from Temp(value > 48)")
+            page.wait_for_selector("#run:not([disabled])")
+            page.click("#tab-live")
+            page.click("#live-start")
+            stop = threading.Event()
+            writer = threading.Thread(target=_write, args=(file, stop))
+            writer.start()
+            began = time.perf_counter()
+            page.wait_for_timeout(min(5000.0, seconds * 400))
+            before = _memory(page)
+            page.wait_for_timeout(max(0.0, (seconds - (time.perf_counter() - began)) * 1000))
+            stop.set()
+            writer.join()
+            spent = time.perf_counter() - began
+            target = studio.live.required()
+            while target.state(0)["waiting"]:
+                time.sleep(0.1)
+            state = target.state(0)
+            page.wait_for_selector(f"#live-tiles[data-matched='{state['matched']}']")
+            shown = int(str(page.get_attribute("#live-tiles", "data-shown")))
+            after = _memory(page)
+            page.context.close()
+    return Watched(spent, state["events"], state["matched"], shown, (before, after))
+
+
+def _write(file: Path, stop: threading.Event) -> None:
+    """Append so many events a second, in ten pieces."""
+    number = 0
+    with file.open("a") as stream:
+        while not stop.is_set():
+            began = time.perf_counter()
+            lines = [
+                json.dumps({"type": "Temp", "time": _START + place * 100, "value": place % 50})
+                for place in range(number, number + RATE // 10)
+            ]
+            number += RATE // 10
+            stream.write("\n".join(lines) + "\n")
+            stream.flush()
+            stop.wait(max(0.0, 0.1 - (time.perf_counter() - began)))
+
+
+def _memory(page: Page) -> float:
+    """What the scripts of the page hold, in MB, after the collector has been through."""
+    session: Any = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.enable")
+    session.send("HeapProfiler.collectGarbage")
+    used: float = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+    session.detach()
+    return used
+
+
+def _open(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")

@@ -1,0 +1,163 @@
+"""Conditions that compare numbers of a row and of rows before it: one compiled pass each, without copies of columns.
+
+``price < PREV(price)``, ``time - PREV(time) < INTERVAL '1' HOUR`` and what AND makes of such are most of what
+conditions say. All others are computed by Arrow (``vectors.py``), which means the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.core.values import ValueType
+from cepheus.engine.rows.kernel import Places
+from cepheus.kernel.compiled import compiled
+from cepheus.plan.rows.conditions import COMPARISONS
+from cepheus.rules.rows.expressions import At, Column, Literal, Operation, Operator, RowExpression
+
+Flags = NDArray[np.uint8]
+ValuesOf = Callable[[str], NDArray[Any] | None]
+"""The numbers of a column, None if it has none or some are NULL."""
+
+_EXACT = 1 << 53
+_CONSTANT = -1
+_EQUAL, _UNEQUAL, _LESS, _LESS_OR_EQUAL, _GREATER, _GREATER_OR_EQUAL = range(len(COMPARISONS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """Numbers and how many rows back they are read; a constant is the only one, and is read at no row."""
+
+    values: NDArray[Any]
+    back: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``left - minus`` compared with ``right``; ``minus`` may be none."""
+
+    left: _Term
+    minus: _Term | None
+    comparison: int
+    right: _Term
+
+    def clear(self, masks: Flags, bit: int, begin: int, before: Places) -> None:
+        """Take a bit from the masks of rows from ``begin`` on for which it does not hold."""
+        minus = self.minus or _Term(self.left.values[:0], _CONSTANT)
+        clear_where_not(
+            masks,
+            1 << bit,
+            begin,
+            before,
+            self.left.values,
+            self.left.back,
+            minus.values,
+            minus.back,
+            self.comparison,
+            self.right.values,
+            self.right.back,
+        )
+
+
+def comparisons_of(condition: RowExpression, values_of: ValuesOf) -> tuple[Comparison, ...] | None:
+    """A condition as comparisons that must all hold; None if it says something else."""
+    found = []
+    for part in _parts(condition):
+        comparison = _comparison(part, values_of)
+        if comparison is None:
+            return None
+        found.append(comparison)
+    return tuple(found)
+
+
+def _parts(condition: RowExpression) -> Iterator[RowExpression]:
+    if isinstance(condition, Operation) and condition.operator is Operator.AND:
+        for operand in condition.operands:
+            yield from _parts(operand)
+    else:
+        yield condition
+
+
+def _comparison(part: RowExpression, values_of: ValuesOf) -> Comparison | None:
+    if not isinstance(part, Operation) or part.operator not in COMPARISONS:
+        return None
+    left, right = part.operands
+    minus: RowExpression | None = None
+    if isinstance(left, Operation) and left.operator is Operator.SUBTRACT:
+        left, minus = left.operands
+    first = _column(left, values_of)
+    if first is None:
+        return None
+    second = None if minus is None else _term(minus, values_of, first.values.dtype)
+    other = _term(right, values_of, first.values.dtype)
+    if other is None or (minus is not None and second is None):
+        return None
+    return Comparison(first, second, COMPARISONS.index(part.operator), other)
+
+
+def _term(part: RowExpression, values_of: ValuesOf, kind: np.dtype[Any]) -> _Term | None:
+    if isinstance(part, Literal):
+        number = part.value
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return None
+        whole = isinstance(number, int) and part.type is not ValueType.FLOAT
+        if kind == np.float64 and (not whole or abs(number) <= _EXACT):
+            return _Term(np.array([number], np.float64), _CONSTANT)
+        return _Term(np.array([number], np.int64), _CONSTANT) if kind == np.int64 and whole else None
+    found = _column(part, values_of)
+    return found if found is not None and found.values.dtype == kind else None
+
+
+def _column(part: RowExpression, values_of: ValuesOf) -> _Term | None:
+    if not isinstance(part, Column) or not isinstance(part.at, At) or part.at.physical > 0:
+        return None
+    values = values_of(part.name)
+    return None if values is None else _Term(values, -part.at.physical)
+
+
+@compiled
+def clear_where_not(
+    masks: Flags,
+    bit: int,
+    begin: int,
+    before: Places,
+    left: NDArray[Any],
+    left_back: int,
+    minus: NDArray[Any],
+    minus_back: int,
+    comparison: int,
+    right: NDArray[Any],
+    right_back: int,
+) -> None:
+    """Take a bit from the masks of rows for which a comparison does not hold, or for which there is no such row."""
+    kept = 255 - bit
+    wants_less = comparison in (_UNEQUAL, _LESS, _LESS_OR_EQUAL)
+    wants_same = comparison in (_EQUAL, _LESS_OR_EQUAL, _GREATER_OR_EQUAL)
+    wants_more = comparison in (_UNEQUAL, _GREATER, _GREATER_OR_EQUAL)
+    for k in range(len(masks)):
+        here = begin + k
+        at, behind, other = here, here, here
+        for _ in range(left_back):
+            at = int(before[at]) if at >= 0 else -1
+        for _ in range(right_back):
+            other = int(before[other]) if other >= 0 else -1
+        for _ in range(minus_back):
+            behind = int(before[behind]) if behind >= 0 else -1
+        holds = at >= 0 and other >= 0 and behind >= 0
+        if holds:
+            value, against = left[at], right[0 if right_back < 0 else other]
+            if len(minus):
+                taken = minus[0 if minus_back < 0 else behind]
+                rest = value - taken
+                # a number: neither beyond 64 bits, where an integer would turn round, nor infinite
+                holds = rest - rest == 0 and (rest <= value if taken >= 0 else rest >= value)
+                value = rest
+            # without a branch: nobody can guess how most rows compare
+            less, same, more = value < against, value == against, value > against
+            held = (less & wants_less) | (same & wants_same) | (more & wants_more)
+            holds &= held | (wants_less & wants_more & ((less | same | more) ^ True))
+        masks[k] &= kept + bit * holds

@@ -1,0 +1,1 @@
+"""Rules at work in one process: events from somewhere, composite events to somewhere, safe to kill."""

@@ -1,0 +1,177 @@
+"""The part of a live run that works on events, in a thread of its own: decode, feed, write down what was found."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import Diagnostic, EventError
+from cepheus.core.event import Event
+from cepheus.core.options import OnBadEvent
+from cepheus.formats.problems import BadEvents
+from cepheus.formats.rows import NumberedRows
+from cepheus.runtime.embedded.catalog import Catalog
+from cepheus.runtime.embedded.session import Session
+from cepheus.runtime.live.contract import Messages, Output
+from cepheus.runtime.live.description import Live
+from cepheus.runtime.live.output import OutputKeys, output_of
+from cepheus.runtime.live.rules_at_work import options_mark, restored_session
+from cepheus.runtime.live.state import SavedState
+
+DEAD_LETTER = "dead letter"
+"""The type of what is written of a message or event that was refused."""
+
+
+@dataclass(slots=True)
+class Processed:
+    """What became of some messages: composite events, and what was refused, by the name of the source."""
+
+    found: list[Output] = field(default_factory=list)
+    dead: list[tuple[str, str]] = field(default_factory=list)
+    bad: dict[str, int] = field(default_factory=dict)
+    late: int = 0
+
+    def output(self) -> Output:
+        """All composite events."""
+        return join(self.found)
+
+    def dead_letters(self) -> Output:
+        """What was refused, each under a key that is the same whenever the message is read."""
+        keys = [key for key, _ in self.dead]
+        return Output(keys, [DEAD_LETTER] * len(keys), [line for _, line in self.dead])
+
+
+def join(outputs: Sequence[Output]) -> Output:
+    """Outputs one after the other."""
+    if len(outputs) == 1:
+        return outputs[0]
+    return Output(
+        [key for each in outputs for key in each.keys],
+        [name for each in outputs for name in each.types],
+        [line for each in outputs for line in each.lines],
+    )
+
+
+class Processing:
+    """A session with the decoders of its sources; not for several threads at once."""
+
+    def __init__(self, live: Live, catalog: Catalog, saved: SavedState | None) -> None:
+        self._live = live
+        options = live.options
+        self._late: list[Event] = []
+        self.notes: list[str] = []
+        if saved is None:
+            self.session = Session(catalog, options, on_late=self._late.append)
+        else:
+            self.session = restored_session(
+                catalog, options, saved.session, saved.options, self._late.append, self.notes.append
+            )
+        self.latest: int | None = None
+        self.session.tap(self._tapped)
+        rules = catalog.checked.rules
+        intervals = bool(rules.interval_rules)
+        self._heads = frozenset(rule.composite.name for rule in rules.interval_rules)
+        self._decoders = {
+            each.name: each.payload.build(catalog.expected, options, intervals=intervals) for each in live.sources
+        }
+        self.keys = OutputKeys() if saved is None else OutputKeys(saved.repeats, saved.repeats_at)
+        self._prefixed = len(live.sources) > 1
+
+    def _tapped(self, fed: EventBatch, _made: EventBatch, _until: int | None) -> None:
+        if len(fed):
+            self.latest = int(fed.times[-1])
+
+    def work(self, batches: Sequence[tuple[str, Messages]]) -> Processed:
+        """Decode messages, feed their events, and give what was found."""
+        done = Processed()
+        for source, messages in batches:
+            self._one(source, messages, done)
+        return done
+
+    def advance(self) -> Processed:
+        """Let time go on to now, less what stragglers may take."""
+        done = Processed()
+        lateness = timedelta(microseconds=self._live.options.lateness or 0)
+        self._found(self.session.advance(datetime.now(UTC) - lateness), done)
+        return done
+
+    def end(self) -> Processed:
+        """All sources are over: process what waits, and let time run out."""
+        done = Processed()
+        self._found(self.session.close(), done)
+        return done
+
+    def state(self, sources: Mapping[str, object], sinks: Mapping[str, object], pending: Output) -> bytes:
+        """All that a run needs to go on from here."""
+        return SavedState(
+            self.session.snapshot(),
+            sources,
+            sinks,
+            self.keys.repeats,
+            self.keys.at,
+            pending,
+            options_mark(self._live.options),
+        ).to_bytes()
+
+    def _one(self, source: str, messages: Messages, done: Processed) -> None:
+        decoded = self._decoders[source].decode(messages)
+        bad = BadEvents(OnBadEvent.SKIP, keep=None)
+        rows = NumberedRows(decoded.rows, decoded.numbers, bad, self._prefix(source, messages))
+        self._found(self.session.feed(rows), done)
+        faults: list[tuple[int, Diagnostic]] = list(decoded.faults.items())
+        for finding in bad.diagnostics:
+            line = finding.place.line if finding.place is not None else None
+            faults.append((int(decoded.origins[(line or 1) - 1]), finding))
+        if faults:
+            self._refuse(source, messages, faults, done)
+
+    def _prefix(self, source: str, messages: Messages) -> str | None:
+        """What goes before the numbers of events, so that no two events of the run are called the same."""
+        parts = [source] if self._prefixed else []
+        parts += [messages.lane] if messages.lane is not None else []
+        return "/".join(parts) or None
+
+    def _found(self, composites: EventBatch, done: Processed) -> None:
+        if len(composites):
+            done.found.append(output_of(composites, self.keys, self._live.options.unit, self._heads))
+        if self._late:
+            done.late += len(self._late)
+            for event in self._late:
+                reason = {"code": "late", "message": "it came later than the lateness allows"}
+                line = json.dumps({"error": reason, "event": event.to_dict()}, default=str, ensure_ascii=False)
+                done.dead.append((f"late:{event.id}", line))
+            self._late.clear()
+
+    def _refuse(
+        self, source: str, messages: Messages, faults: Sequence[tuple[int, Diagnostic]], done: Processed
+    ) -> None:
+        if self._live.stop_on_bad:
+            _, finding = faults[0]
+            raise EventError([finding])
+        done.bad[source] = done.bad.get(source, 0) + len(faults)
+        payloads = messages.payload_list()
+        before: Counter[int] = Counter()
+        for index, finding in faults:
+            number = int(messages.numbers[index])
+            before[number] += 1
+            lane = "" if messages.lane is None else f"/{messages.lane}"
+            letter = {
+                "source": source,
+                "message": f"{lane.lstrip('/')}:{number}".lstrip(":"),
+                "error": {"code": finding.code, "message": finding.message, "hint": finding.hint},
+                **_readable(payloads[index]),
+            }
+            key = f"{source}{lane}:{number}#{before[number]}"
+            done.dead.append((key, json.dumps(letter, ensure_ascii=False)))
+
+
+def _readable(payload: bytes) -> dict[str, str]:
+    try:
+        return {"payload": payload.decode()}
+    except UnicodeDecodeError:
+        return {"payload_base64": base64.b64encode(payload).decode()}

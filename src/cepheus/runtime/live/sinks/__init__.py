@@ -1,0 +1,1 @@
+"""Where a live run can write to, a module each."""

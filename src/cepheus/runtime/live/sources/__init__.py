@@ -1,0 +1,1 @@
+"""Where a live run can read from, a module each."""

@@ -1,0 +1,162 @@
+"""What the page asks while rules are written: mistakes, colours, completion, meanings, layout, drawings."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from cepheus.core.errors import CepheusError, OptionError, Severity
+from cepheus.editor.analysis import Analysis, Language, analyse
+from cepheus.editor.colours import Colour, colour_etalis, colour_tesla
+from cepheus.editor.completion import complete
+from cepheus.editor.navigation import formatted, meaning_at
+from cepheus.explain import draw, rule_parts
+from cepheus.rules.model import RuleSet
+from cepheus.runtime.embedded.rule_sources import is_sql
+from cepheus.studio.security import MOST_SENT
+from cepheus.studio.workspace import Workspace, diagnostics, program_of
+
+
+class Text(BaseModel):
+    """A rule text and the name that tells its language."""
+
+    text: str = Field(max_length=MOST_SENT)
+    name: str = Field(default="untitled", max_length=500)
+
+
+class Place(Text):
+    """A place in a rule text."""
+
+    offset: int = Field(ge=0)
+
+
+class Drawn(Text):
+    """A rule text, and which of its rules is to be drawn; none for all."""
+
+    rule: str | None = None
+
+
+def routes(workspace: Workspace) -> APIRouter:
+    """The routes of the editor."""
+    router = APIRouter(prefix="/api")
+
+    @router.post("/analyse")
+    def analyse_text(given: Text) -> dict[str, Any]:
+        return analysed(given)
+
+    @router.post("/complete")
+    def completions(given: Place) -> list[dict[str, Any]]:
+        if is_sql(given.text):
+            return []
+        found = complete(_analysis(given), min(given.offset, len(given.text)))
+        return [
+            {
+                "label": each.label,
+                "type": each.kind.value,
+                "detail": each.detail,
+                "info": each.meaning,
+                "snippet": each.snippet,
+            }
+            for each in found
+        ]
+
+    @router.post("/hover")
+    def hover(given: Place) -> dict[str, Any] | None:
+        if is_sql(given.text):
+            return None
+        found = meaning_at(_analysis(given), min(given.offset, len(given.text)))
+        return None if found is None else {"text": found.text, "from": found.span.start, "to": found.span.end}
+
+    @router.post("/format")
+    def layout(given: Text) -> dict[str, str]:
+        if is_sql(given.text):
+            raise OptionError.of("format", "queries in SQL are left as they are", hint="rules are laid out")
+        return {"text": formatted(_analysis(given))}
+
+    @router.post("/draw")
+    def drawing(given: Drawn) -> dict[str, str]:
+        return {"svg": drawn(program_of(given.text).rules, given.rule)}
+
+    @router.post("/save")
+    def save(given: Text) -> dict[str, str]:
+        document = next((each for each in workspace.documents if each.name == given.name and each.path), None)
+        if document is None or document.path is None:
+            raise OptionError.of("save", f"'{given.name}' is not a file that the studio was given")
+        path = workspace.allowed(document.path)
+        temporary = path.with_name(f".{path.name}.studio")
+        temporary.write_text(given.text, encoding="utf-8")
+        temporary.chmod(path.stat().st_mode)
+        temporary.replace(path)
+        return {"saved": path.name}
+
+    return router
+
+
+def analysed(given: Text) -> dict[str, Any]:
+    """What is wrong with a text, its colours, and its rules if they make sense."""
+    if is_sql(given.text):
+        return _analysed_query(given.text)
+    analysis = _analysis(given)
+    findings = [
+        {
+            "from": 0 if each.span is None else each.span.start,
+            "to": 0 if each.span is None else each.span.end,
+            "severity": "error" if each.severity is Severity.ERROR else "warning",
+            "message": each.message,
+            "hint": each.hint,
+            "code": each.code,
+        }
+        for each in analysis.findings
+    ]
+    colours = colour_tesla if analysis.language is Language.TESLA else colour_etalis
+    return {
+        "language": analysis.language.value,
+        "findings": findings,
+        "colours": [
+            [piece.start, piece.end, piece.colour.value]
+            for piece in colours(given.text)
+            if piece.colour is not Colour.PUNCTUATION
+        ],
+        "rules": [] if analysis.checked is None else rules_told(analysis.checked.rules),
+    }
+
+
+def _analysed_query(text: str) -> dict[str, Any]:
+    findings: list[dict[str, Any]] = []
+    rules: list[dict[str, Any]] = []
+    try:
+        rules = rules_told(program_of(text).rules)
+    except CepheusError as error:
+        findings = [{"severity": "error", "from": 0, "to": 0, "hint": None, **each} for each in diagnostics(error)]
+    return {"language": "sql", "findings": findings, "colours": [], "rules": rules}
+
+
+def rules_told(rules: RuleSet) -> list[dict[str, Any]]:
+    """The rules of all languages: name, what they make, where they stand."""
+    languages = {id(rule): "tesla" for rule in rules.rules} | {id(rule): "etalis" for rule in rules.interval_rules}
+    return [
+        {
+            "name": str(rule.name),
+            "composite": rule.composite.name,
+            "language": languages.get(id(rule), "sql"),
+            "attributes": [each.name for each in rule.composite.attributes],
+            "span": None if rule.span is None else [rule.span.start, rule.span.end],
+        }
+        for rule in rules.all_rules
+    ]
+
+
+def drawn(rules: RuleSet, wanted: str | None = None) -> str:
+    """The drawing of rules, or of one of them."""
+    if wanted is not None and any(rule.name == wanted for rule in rules.all_rules):
+        rules = RuleSet.of([rule for rule in rules.all_rules if rule.name == wanted])
+    return draw([rule_parts(rule) for rule in rules.rules], rules.interval_rules, rules.row_rules)
+
+
+def _analysis(given: Text) -> Analysis:
+    suffix = PurePath(given.name).suffix
+    named = Language.ETALIS if suffix == ".etalis" else None
+    return analyse(given.text, PurePath(given.name).stem or "untitled", named)

@@ -1,0 +1,289 @@
+// The page: tabs, the rules on the left, what is done with them on the right, and the state in the address.
+import { ask, askText, upload } from "./api.js";
+import { at, clock, download, duration, guarded, make, number, say } from "./dom.js";
+import { Editor } from "./editor.js";
+import { Timeline } from "./timeline.js";
+import { showWhy, showWhyNot, summary } from "./why.js";
+import { WhatIf } from "./what-if.js";
+import { Belief } from "./belief.js";
+import { Live } from "./live.js";
+import { Network } from "./network.js";
+
+const PAGES = [["timeline", "Timeline"], ["what-if", "What if"], ["belief", "Belief"], ["live", "Live"], ["network", "Network"]];
+
+class App {
+  constructor() {
+    this.events = null;
+    this.ran = null;
+    this.rules = [];
+    this.documents = [];
+    this.page = "timeline";
+    this.asked = null;
+    this.editor = new Editor(at("editor"), { changed: (found) => this.analysed(found), run: () => this.run(), format: () => this.format() });
+    this.buildTimeline();
+    this.pages = {
+      "what-if": new WhatIf(at("page-what-if"), this), belief: new Belief(at("page-belief"), this),
+      live: new Live(at("page-live"), this), network: new Network(at("page-network"), this),
+    };
+    this.buildTabs();
+    at("run").onclick = () => this.run();
+    at("format").onclick = () => this.format();
+    at("save").onclick = () => this.save();
+    at("share").onclick = () => this.share();
+    at("report").onclick = () => this.report();
+    at("theme").onclick = () => this.theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+    at("example").onchange = (change) => { this.example(change.target.value); change.target.value = ""; };
+    at("document").onchange = (change) => this.openDocument(this.documents[change.target.selectedIndex]);
+  }
+
+  buildTabs() {
+    at("tabs").replaceChildren(...PAGES.map(([id, name]) => make("button", {
+      id: `tab-${id}`, role: "tab", "aria-selected": String(id === this.page), "aria-controls": `page-${id}`, onclick: () => this.turn(id),
+    }, name)));
+  }
+
+  buildTimeline() {
+    this.file = make("input", { type: "file", hidden: true, accept: ".jsonl,.csv,.parquet,.arrow,.events,.gz", onchange: () => this.load(this.file.files[0]) });
+    this.about = make("span", { id: "about" }, "No events");
+    this.keys = make("span", { class: "bar" });
+    const holder = make("div", { class: "canvas-holder", id: "timeline" });
+    this.panel = make("div", { class: "card details", id: "details", "aria-live": "polite" });
+    at("page-timeline").append(
+      make("div", { class: "bar" }, make("button", { onclick: () => this.file.click() }, "Open events…"), this.file, this.about, make("span", { class: "grow" }), this.keys,
+        make("button", { title: "Zoom in (+)", "aria-label": "Zoom in", onclick: () => this.timeline.zoom(0.5, (this.timeline.view.start + this.timeline.view.end) / 2) }, "+"),
+        make("button", { title: "Zoom out (-)", "aria-label": "Zoom out", onclick: () => this.timeline.zoom(2, (this.timeline.view.start + this.timeline.view.end) / 2) }, "−"),
+        make("button", { title: "All events (Home)", onclick: () => this.timeline.all() }, "All")),
+      holder, this.panel);
+    this.timeline = new Timeline(holder, {
+      chosen: (row, found, lane) => (found ? this.why(row) : this.askAbout(row, lane)),
+      moment: (time) => this.askAt(time),
+      moved: () => this.remember(),
+    });
+  }
+
+  async start() {
+    const state = await guarded(() => ask("state"));
+    if (!state) return;
+    this.documents = state.documents;
+    at("document").replaceChildren(...state.documents.map((each) => make("option", {}, each.name)));
+    for (const name of state.examples) at("example").append(make("option", { value: name }, name));
+    this.pages.live.offer(state.live);
+    this.pages.network.offer(state.scenarios);
+    const kept = this.recall();
+    this.theme(kept.theme ?? localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+    this.openDocument(state.documents[0], kept.text);
+    if (kept.keys) this.timeline.keys = kept.keys;
+    if (state.events) this.took(state.events, kept.view);
+    if (state.ran && state.ran.text === this.editor.text) this.found(state.ran);
+    this.turn(kept.page ?? "timeline");
+    await this.editor.analyse();
+    if (state.events && !this.ran && this.rules.length) await this.run();
+    if (kept.asked) await this.reask(kept.asked);
+    say(state.events ? "Ready" : "Ready: open a file of events, or an example");
+    document.body.dataset.ready = "yes";
+  }
+
+  openDocument(document_, text) {
+    this.editor.name = document_.name;
+    this.editor.text = text ?? document_.text;
+    at("save").hidden = !document_.saved;
+    at("document").selectedIndex = Math.max(0, this.documents.indexOf(document_));
+  }
+
+  analysed(found) {
+    this.rules = found.rules;
+    at("findings").replaceChildren(...found.findings.slice(0, 6).map((each) => make("div", { class: each.severity, tabIndex: 0, onclick: () => this.editor.go(each.from ?? 0, each.to ?? 0) },
+      each.message, each.hint ? make("span", { class: "hint" }, ` ${each.hint}`) : "")));
+    at("run").disabled = !found.rules.length;
+    if (found.rules.length) this.drawRules();
+    this.remember();
+    this.pages[this.page]?.changed?.();
+  }
+
+  async drawRules() {
+    const text = this.editor.text;
+    const caret = this.editor.view.state.selection.main.head;
+    const here = this.rules.find((rule) => rule.span && rule.span[0] <= caret && caret <= rule.span[1]) ?? (this.rules.length > 3 ? this.rules[0] : null);
+    const drawn = await ask("draw", { text, rule: here?.name ?? null }).catch(() => null);
+    if (!drawn || text !== this.editor.text) return;
+    const image = at("drawing-image");
+    const old = image.src;
+    const dark = document.documentElement.dataset.theme === "dark";
+    const themed = drawn.svg.replace("@media (prefers-color-scheme: dark)", dark ? "@media all" : "@media not all");
+    image.src = URL.createObjectURL(new Blob([themed], { type: "image/svg+xml" }));
+    image.alt = `Drawing of ${here?.name ?? this.rules.map((rule) => rule.name).join(", ")}: its automaton and its columns`;
+    if (old.startsWith("blob:")) URL.revokeObjectURL(old);
+  }
+
+  async run() {
+    if (!this.events) { say("Open a file of events, or an example, to run the rules over", true); return; }
+    say("Running…");
+    at("run").disabled = true;
+    const ran = await guarded(() => ask("run", { text: this.editor.text, name: this.editor.name }));
+    at("run").disabled = false;
+    if (!ran) return;
+    this.found(ran);
+    say(`${number(ran.count)} composite event${ran.count === 1 ? "" : "s"} found in ${number(this.events.count)} events in ${ran.seconds.toFixed(2)} s`);
+  }
+
+  found(ran) {
+    this.ran = ran;
+    this.asked = null;
+    this.timeline.marked = new Set();
+    this.timeline.extra = null;
+    this.summarise();
+    this.timeline.refresh();
+    this.pages["what-if"].ran();
+    document.body.dataset.ran = ran.count;
+  }
+
+  summarise() { summary(this.panel, this.events, this.ran, () => []); this.editor.highlight([]); }
+
+  close() { this.asked = null; this.timeline.cursor = null; this.timeline.mark([]); this.summarise(); this.remember(); }
+
+  go(event) {
+    const { start, end } = this.timeline.view;
+    const span = end - start;
+    if (event.time < start || event.time > end) this.timeline.show(event.time - span / 2, event.time + span / 2);
+    this.timeline.cursor = event.time;
+    this.timeline.draw();
+  }
+
+  get showing() { return { go: (event) => this.go(event), mark: (events) => this.timeline.mark(events), close: () => this.close(), highlight: (spans) => this.editor.highlight(spans) }; }
+
+  async why(row) {
+    this.asked = { why: row };
+    await showWhy(this.panel, row, this.showing);
+    this.remember();
+  }
+
+  async whyNot(question) {
+    this.asked = { not: question };
+    await showWhyNot(this.panel, question, this.showing);
+    this.remember();
+  }
+
+  reask(asked) { return asked.not ? this.whyNot(asked.not) : this.why(asked.why); }
+
+  askAbout(row, lane) { this.choose(`${lane.type}: why did it not complete`, (rule) => ({ rule, row })); }
+
+  askAt(time) { this.choose(`At ${clock(time, 1e6)}: why did it not fire,`, (rule) => ({ rule, at: Math.round(time) })); }
+
+  choose(title, question) {
+    const rules = this.ran ? this.rules.filter((rule) => rule.language === "tesla") : [];
+    if (!rules.length) { this.summarise(); return; }
+    this.panel.replaceChildren(make("h2", {}, title),
+      make("div", { class: "bar" }, ...rules.map((rule) => make("button", { class: "why-not", onclick: () => this.whyNot(question(rule.name)) }, `${rule.name}?`))));
+  }
+
+  async format() {
+    const found = await guarded(() => ask("format", { text: this.editor.text, name: this.editor.name }));
+    if (found) this.editor.text = found.text;
+  }
+
+  async save() {
+    const saved = await guarded(() => ask("save", { text: this.editor.text, name: this.editor.name }));
+    if (saved) say(`${saved.saved} is saved`);
+  }
+
+  async example(name) {
+    if (!name) return;
+    say(`Opening ${name}…`);
+    const opened = await guarded(() => ask("example", { name }));
+    if (!opened) return;
+    const document_ = { name: `${name}.tesla`, text: opened.text, saved: false };
+    const known = this.documents.findIndex((each) => each.name === document_.name && !each.saved);
+    if (known >= 0) this.documents[known] = document_;
+    else { this.documents.push(document_); at("document").append(make("option", {}, document_.name)); }
+    this.openDocument(document_);
+    this.timeline.keys = {};
+    this.took(opened.events);
+    await this.editor.analyse();
+    await this.run();
+  }
+
+  async load(file) {
+    if (!file) return;
+    say(`Loading ${file.name}…`);
+    const loaded = await guarded(() => upload(file));
+    if (!loaded) return;
+    this.took(loaded);
+    say(`${number(loaded.count)} events loaded${loaded.skipped ? `, ${number(loaded.skipped)} bad ones skipped` : ""}`);
+    if (this.rules.length) await this.run();
+  }
+
+  took(events, view) {
+    this.events = events;
+    this.ran = null;
+    this.timeline.labels = events.labels;
+    this.about.textContent = `${events.name} · ${number(events.count)} events · ${duration(events.end - events.start)}`;
+    this.keys.replaceChildren(...events.types.filter((type) => type.attributes.length).slice(0, 6).map((type) => make("select", {
+      "aria-label": `Lanes of ${type.name}`, title: `Lanes of ${type.name}`, onchange: (change) => this.split(type.name, change.target.value),
+    }, make("option", { value: "" }, type.name), ...type.attributes.map((name) => make("option", { value: name, selected: this.timeline.keys[type.name] === name }, `${type.name} by ${name}`)))));
+    this.timeline.open(events.start, events.end);
+    if (view) this.timeline.show(view[0], view[1]);
+    this.summarise();
+  }
+
+  split(type, attribute) {
+    if (attribute) this.timeline.keys[type] = attribute;
+    else delete this.timeline.keys[type];
+    this.timeline.refresh();
+    this.remember();
+  }
+
+  turn(id) {
+    this.page = id;
+    for (const [name] of PAGES) {
+      at(`page-${name}`).hidden = name !== id;
+      at(`tab-${name}`).setAttribute("aria-selected", String(name === id));
+    }
+    this.pages[id]?.shown?.();
+    if (id === "timeline") this.timeline.draw();
+    this.remember();
+  }
+
+  theme(name) {
+    document.documentElement.dataset.theme = name;
+    localStorage.setItem("theme", name);
+    this.timeline.draw();
+    this.pages["what-if"].restyle();
+    if (this.rules.length) this.drawRules();
+  }
+
+  // The state stands in the address, behind the #: it is never sent to a server, and a link to it restores the page.
+  remember() {
+    if (!document.body.dataset.ready) return;
+    const view = this.timeline.view;
+    const state = { page: this.page, text: this.editor.text, keys: this.timeline.keys, asked: this.asked, view: view ? [Math.round(view.start), Math.round(view.end)] : null };
+    history.replaceState(null, "", `#${btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(state))))}`);
+  }
+
+  recall() {
+    try {
+      const bytes = Uint8Array.from(atob(location.hash.slice(1)), (each) => each.charCodeAt(0));
+      const state = JSON.parse(new TextDecoder().decode(bytes));
+      return typeof state === "object" && state ? state : {};
+    } catch {
+      return {};
+    }
+  }
+
+  async share() {
+    this.remember();
+    await guarded(() => navigator.clipboard.writeText(location.href));
+    say("The link is copied: it opens the page as it is now, in this studio");
+  }
+
+  async report() {
+    if (!this.ran) { say("Run the rules first: a report is about what they found", true); return; }
+    const { start, end } = this.timeline.view;
+    const title = `${this.editor.name}: ${this.events.name}`;
+    const html = await guarded(() => askText("report", { title, start: Math.floor(start), end: Math.ceil(end), notes: "" }));
+    if (html) { download("cepheus-report.html", html, "text/html"); say("The report is saved"); }
+  }
+}
+
+const app = new App();
+window.studio = app;
+app.start();

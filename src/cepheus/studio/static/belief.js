@@ -1,0 +1,166 @@
+// Belief: the Bayesian network of a rule, drawn and edited. Every edit is checked by the server and lands in the rule text.
+import { ask } from "./api.js";
+import { draw, download, guarded, make, say } from "./dom.js";
+import { edge, frame, layout, node, text } from "./graph.js";
+
+const WIDTH = 172;
+
+export class Belief {
+  constructor(page, app) {
+    this.page = page;
+    this.app = app;
+    this.network = null;
+    this.chosen = null;
+    this.rule = make("select", { id: "belief-rule", "aria-label": "Rule", onchange: () => { this.chosen = null; this.show(); } });
+    this.probability = make("b", { id: "belief-probability" });
+    this.graph = make("div", { class: "card", id: "belief-graph" });
+    this.side = make("div", { class: "card", id: "belief-side" });
+    this.file = make("input", { type: "file", accept: ".bif,.xdsl", hidden: true, onchange: () => this.read(this.file.files[0]) });
+    page.append(
+      make("div", { class: "bar" }, make("label", { class: "quiet" }, "Rule ", this.rule), "Probability when all its parts are observed: ", this.probability, make("span", { class: "grow" }),
+        make("button", { id: "add-node", onclick: () => this.addNode() }, "Add a node"), make("button", { onclick: () => this.file.click() }, "Import…"), this.file,
+        make("button", { onclick: () => this.write("bif") }, "BIF"), make("button", { onclick: () => this.write("xdsl") }, "XDSL")),
+      make("div", { class: "split" }, this.graph, this.side));
+  }
+
+  shown() {
+    const rules = this.app.rules.filter((rule) => rule.language === "tesla");
+    const kept = this.rule.value;
+    this.rule.replaceChildren(...rules.map((rule) => make("option", { value: rule.name }, rule.name)));
+    if (rules.some((rule) => rule.name === kept)) this.rule.value = kept;
+    this.show();
+  }
+
+  changed() { if (this.app.editor.text !== this.network?.text) this.shown(); }
+
+  async show() {
+    if (!this.rule.value) return;
+    const found = await guarded(() => ask("belief", { text: this.app.editor.text, rule: this.rule.value }));
+    if (found) this.take(found);
+  }
+
+  take(network) {
+    this.network = network;
+    this.probability.textContent = network.probability.toFixed(6) + (network.scheduled ? " (changes with the time)" : "");
+    this.chosen = network.nodes.some((each) => each.name === this.chosen) ? this.chosen : network.nodes.find((each) => each.composite).name;
+    this.drawGraph();
+    this.drawSide();
+  }
+
+  async edit(change) {
+    const found = await guarded(() => ask("belief/edit", { text: this.app.editor.text, rule: this.rule.value, ...change }));
+    if (!found) return false;
+    this.take(found);
+    this.app.editor.text = found.text;
+    say(`${found.rule}: probability ${found.probability.toFixed(6)}`);
+    return true;
+  }
+
+  drawGraph() {
+    const nodes = this.network.nodes.map((each) => ({ ...each, width: WIDTH, height: 30 + each.states.length * 18 }));
+    const edges = nodes.flatMap((each) => each.parents.map((parent) => [parent, each.name]));
+    const { places, lines, width, height } = layout(nodes, edges);
+    const svg = frame(Math.max(width, 300), Math.max(height, 160), `Network of ${this.network.rule}`);
+    for (const [from, to] of edges) svg.append(edge(lines.get(`${from}>${to}`)));
+    for (const each of nodes) {
+      const bars = each.states.flatMap((state, place) => {
+        const y = 28 + place * 18;
+        const share = each.posterior[state];
+        return [draw("rect", { class: "bar-back", x: 76, y, width: 56, height: 11, rx: 2 }), draw("rect", { class: "bar-fill", x: 76, y, width: 56 * share, height: 11, rx: 2 }),
+          text(10, y + 10, state.slice(0, 10), "quiet"), text(WIDTH - 6, y + 10, share.toFixed(2), "quiet", "end")];
+      });
+      const css = [each.composite && "composite", each.observed && "observed", each.name === this.chosen && "chosen"].filter(Boolean).join(" ");
+      const label = `${each.name}${each.observed ? `, observed ${each.observed}` : ""}: ${each.states.map((state) => `${state} ${each.posterior[state].toFixed(3)}`).join(", ")}`;
+      svg.append(node(places.get(each.name), each.width, each.height, { label, css, chosen: () => { this.chosen = each.name; this.drawGraph(); this.drawSide(); } },
+        text(10, 18, each.name.length > 20 ? `${each.name.slice(0, 19)}…` : each.name), ...bars));
+    }
+    this.graph.replaceChildren(svg);
+  }
+
+  drawSide() {
+    const each = this.network.nodes.find((one) => one.name === this.chosen);
+    const about = each.composite ? "what the rule makes" : each.part ? "a part of the rule: every match observes it" : "added";
+    const evidence = make("select", { "aria-label": `Evidence on ${each.name}`, disabled: each.part || each.composite || !each.added,
+      onchange: (change) => this.edit(change.target.value ? { node: each.name, observe: change.target.value } : { node: each.name, forget: true }) },
+      make("option", { value: "" }, "not known"), ...each.states.map((state) => make("option", { value: state, selected: each.observed === state }, `is ${state}`)));
+    this.side.replaceChildren(make("div", { class: "bar" }, make("h2", {}, each.name), make("span", { class: "quiet" }, about), make("span", { class: "grow" }), evidence,
+      each.added ? make("button", { onclick: () => this.edit({ node: each.name, remove: true }) }, each.part || each.composite ? "As the rule says" : "Remove") : ""),
+      ...this.table(each), this.parents(each), make("h3", {}, "As text, in the rules"), make("pre", {}, this.network.network));
+  }
+
+  table(each) {
+    if (each.numeric) return [make("p", { class: "quiet" }, "A number with a distribution: its bands are shown. Edit it in the rule text.")];
+    const rows = each.rows.map((row) => [...row]);
+    const sums = rows.map(() => make("td", { class: "number" }));
+    const save = make("button", { id: "save-table", class: "main", onclick: () => this.edit({ node: each.name, parents: each.parents, states: each.states, rows }) }, "Set table");
+    const check = () => {
+      let right = true;
+      rows.forEach((row, place) => {
+        const sum = row.reduce((one, other) => one + other, 0);
+        const fits = Math.abs(sum - 1) < 1e-9;
+        right = right && fits;
+        sums[place].textContent = fits ? "Σ 1" : `Σ ${+sum.toPrecision(4)}`;
+        sums[place].className = fits ? "number right" : "number wrong";
+      });
+      save.disabled = !right;
+    };
+    const cells = rows.map((row, place) => make("tr", {}, ...each.cases[place].map((state) => make("td", {}, state)),
+      ...row.map((value, column) => make("td", {}, make("input", { type: "number", min: 0, max: 1, step: "any", value: +value.toPrecision(12), "aria-label": `${each.cases[place].join(", ")} ${each.states[column]}`.trim(),
+        oninput: (change) => {
+          row[column] = +change.target.value;
+          if (row.length === 2) { row[1 - column] = +(1 - row[column]).toPrecision(12); change.target.closest("tr").querySelectorAll("input")[1 - column].value = row[1 - column]; }
+          check();
+        } }))), sums[place]));
+    check();
+    return [make("table", { class: "cpt" }, make("tr", {}, ...each.parents.map((parent) => make("th", {}, parent)), ...each.states.map((state) => make("th", {}, state)), make("th", {}, "")), ...cells),
+      make("div", { class: "bar" }, save, each.seasons ? make("span", { class: "quiet" }, `and ${each.seasons} tables of periods, in the rule text`) : "")];
+  }
+
+  parents(each) {
+    const others = this.network.nodes.filter((one) => one.name !== each.name);
+    const boxes = others.map((one) => {
+      const box = make("input", { type: "checkbox", checked: each.parents.includes(one.name), onchange: () => this.link(each, one.name, box) });
+      return make("label", { class: "chip" }, box, ` ${one.name}`);
+    });
+    return make("div", {}, make("h3", {}, "Depends on"), ...boxes);
+  }
+
+  async link(each, parent, box) {
+    const parents = box.checked ? [...each.parents, parent] : each.parents.filter((name) => name !== parent);
+    const before = each.parents;
+    const axes = parents.map((name) => this.network.nodes.find((one) => one.name === name).states);
+    const cases = axes.reduce((all, states) => all.flatMap((given) => states.map((state) => [...given, state])), [[]]);
+    const rows = cases.map((given) => {
+      const found = each.cases.findIndex((old) => old.every((state, place) => {
+        const at = parents.indexOf(before[place]);
+        return at < 0 || given[at] === state;
+      }));
+      return [...each.rows[Math.max(0, found)]];
+    });
+    if (!(await this.edit({ node: each.name, parents, states: each.states, rows }))) box.checked = !box.checked;
+  }
+
+  addNode() {
+    const name = make("input", { type: "text", placeholder: "Name, such as Barbecue", "aria-label": "Name of the node" });
+    const states = make("input", { type: "text", value: "YES, NO", "aria-label": "States" });
+    const add = () => {
+      const listed = states.value.split(",").map((state) => state.trim()).filter(Boolean);
+      this.chosen = name.value;
+      return this.edit({ node: name.value, parents: [], states: listed, rows: [listed.map((_, place) => (place === listed.length - 1 ? +(1 - (listed.length - 1) * +(1 / listed.length).toFixed(3)).toPrecision(12) : +(1 / listed.length).toFixed(3)))] });
+    };
+    this.side.replaceChildren(make("h2", {}, "A new node"), make("div", { class: "bar" }, name, states, make("button", { class: "main", onclick: add }, "Add")),
+      make("p", { class: "quiet" }, "Something that has a say in what is observed: a barbecue makes smoke, too. Then let a part of the rule depend on it."));
+    name.focus();
+  }
+
+  async read(file) {
+    if (!file) return;
+    await this.edit({ file: await file.text(), kind: file.name.endsWith(".xdsl") ? "xdsl" : "bif" });
+    this.file.value = "";
+  }
+
+  async write(kind) {
+    const found = await guarded(() => ask("belief/export", { text: this.app.editor.text, rule: this.rule.value, kind }));
+    if (found) download(found.name, found.text, "text/plain");
+  }
+}

@@ -1,0 +1,121 @@
+"""What the page asks of other numbers in the rules: the knobs, what they would find, a sweep over one of them."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import OptionError
+from cepheus.core.time import MINUTE
+from cepheus.explain.what_if import Knob, KnobKind, knob_named, knobs, sweep, turned
+from cepheus.rules.check import check
+from cepheus.rules.model import RuleSet
+from cepheus.studio.lanes import Lanes, picture
+from cepheus.studio.running import View
+from cepheus.studio.workspace import Workspace, counts_of, engine_for, program_of
+
+MOST_STEPS = 60
+"""How many values a sweep tries."""
+
+
+class Knobs(BaseModel):
+    """A rule text."""
+
+    text: str
+
+
+class Turned(Knobs):
+    """A rule text with some of its knobs turned, and what the timeline shows."""
+
+    values: dict[str, float]
+    view: View | None = None
+
+
+class Swept(Knobs):
+    """A knob of a rule text, between which values and in how many steps it is tried; labels are times or stretches."""
+
+    knob: str
+    low: float
+    high: float
+    steps: int = Field(default=15, ge=2, le=MOST_STEPS)
+    labels: list[list[int]] = Field(default_factory=list, max_length=100_000)
+    use_labels: bool = False
+
+
+def routes(workspace: Workspace) -> APIRouter:
+    """The routes of what-if."""
+    router = APIRouter(prefix="/api")
+
+    @router.post("/knobs")
+    def all_knobs(given: Knobs) -> list[dict[str, Any]]:
+        return [_told(knob) for knob in knobs(program_of(given.text).rules)]
+
+    @router.post("/turn")
+    def turn(given: Turned) -> dict[str, Any]:
+        rules = program_of(given.text).rules
+        for name, value in given.values.items():
+            rules = turned(rules, knob_named(program_of(given.text).rules, name), value)
+        began = clock.perf_counter()
+        found = _found(workspace, rules)
+        told: dict[str, Any] = {"counts": counts_of(found), "seconds": clock.perf_counter() - began, "lanes": []}
+        if given.view is not None:
+            lanes = Lanes.of(found, found=True).lanes(given.view.keys)
+            told["lanes"] = picture(lanes, given.view.start, given.view.end, given.view.width)
+        return told
+
+    @router.post("/sweep")
+    def swept(given: Swept) -> dict[str, Any]:
+        rules = program_of(given.text).rules
+        knob = knob_named(rules, given.knob)
+        values = np.linspace(given.low, given.high, given.steps)
+        if knob.whole:
+            values = np.unique(np.round(values))
+        labels, tolerance = _labels(workspace, given, rules, knob)
+        found = sweep(
+            rules,
+            knob,
+            [float(value) for value in values],
+            lambda changed: _found(workspace, changed),
+            labels=labels,
+            tolerance=tolerance,
+        )
+        return found.to_json()
+
+    return router
+
+
+def _told(knob: Knob) -> dict[str, Any]:
+    data = knob.to_json()
+    lengths = knob.kind in (KnobKind.WINDOW, KnobKind.TIMER)
+    return {**data, "unit": "time" if lengths else "number", "shown": knob.shown()}
+
+
+def _found(workspace: Workspace, rules: RuleSet) -> EventBatch:
+    """What changed rules find in the loaded events."""
+    program = program_of("")
+    changed = replace(program, checked=check(rules, closed=False))
+    batch = workspace.require_events().batch
+    return changed.detect(batch, engine=engine_for(batch))
+
+
+def _labels(workspace: Workspace, given: Swept, rules: RuleSet, knob: Knob) -> tuple[list[int] | None, int]:
+    """The times at which the rule should have fired, and how far from one is near enough."""
+    if not given.use_labels:
+        return None, 0
+    composite = next(rule.composite.name for rule in rules.rules if rule.name == knob.rule)
+    stretches = [(one[0], one[-1]) for one in given.labels if one]
+    if not stretches:
+        loaded = workspace.require_events()
+        stretches = [(start, end) for _, start, end, finds in loaded.labels if composite in finds]
+    if not stretches:
+        hint = f"name the times at which {composite} should have been found"
+        raise OptionError.of("labels", f"no label says when {composite} should be found", hint=hint)
+    middles = [(start + end) // 2 for start, end in stretches]
+    longest = max((end - start) // 2 for start, end in stretches)
+    return middles, max(longest, MINUTE)

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from worlds_live import RULES, essence, events, expected, lines_of, live, payloads, run
+
+from cepheus.core.errors import EventError, OptionError, SnapshotError
+from cepheus.core.options import RunOptions
+from cepheus.runtime.live.description import NamedSink, NamedSource, When
+from cepheus.runtime.live.sinks.file import ToFile
+from cepheus.runtime.live.sources.file import FromFile
+from cepheus.runtime.live.sources.scripted import ABORT, END, LOST, AbortedError, Scripted
+
+EVENTS = events(120)
+ANSWER = essence(expected(EVENTS))
+LATENESS = RunOptions.of(engine="reference", time_unit="s", lateness="5 s", threads=1)
+
+
+def test_what_is_found_is_what_the_reference_finds(tmp_path: Path) -> None:
+    counts = run(live(tmp_path, Scripted((*payloads(EVENTS), END), together=7)))
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
+    assert counts.links["in"].passed == len(EVENTS)
+    assert sum(counts.composites.values()) == len(ANSWER)
+
+
+@pytest.mark.parametrize("when", list(When))
+def test_a_run_that_broke_down_goes_on_where_it_was(tmp_path: Path, when: When) -> None:
+    given = payloads(EVENTS)
+    steps = (*given[:30], ABORT, *given[30:31], ABORT, *given[31:90], ABORT, *given[90:], END)
+    described = live(tmp_path, Scripted(steps, together=5, passed=set()), when=when, every=0.0001)
+    for _ in range(3):
+        with pytest.raises(AbortedError):
+            run(described)
+    run(described)
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
+
+
+def test_a_lost_connection_is_opened_again_where_it_was(tmp_path: Path) -> None:
+    given = payloads(EVENTS)
+    steps = (*given[:30], LOST, *given[30:90], LOST, *given[90:], END)
+    counts = run(live(tmp_path, Scripted(steps, together=4, passed=set())))
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
+    assert counts.links["in"].reconnects == 2
+
+
+def test_running_again_after_the_end_changes_nothing(tmp_path: Path) -> None:
+    described = live(tmp_path, Scripted((*payloads(EVENTS), END)), options=LATENESS)
+    run(described)
+    first = (tmp_path / "out.jsonl").read_text()
+    run(described)
+    assert (tmp_path / "out.jsonl").read_text() == first
+    assert essence(map(json.loads, first.splitlines())) == ANSWER
+
+
+def test_what_is_no_event_goes_to_the_dead_letters(tmp_path: Path) -> None:
+    good = payloads(EVENTS)
+    bad = [
+        b"garbage",
+        b"\xff\xfe",
+        b'{"type": "Temp", "time": 5, "area": 7, "value": 1.5}',
+        b'{"type": "Temp"}',
+        b"[1]",
+    ]
+    steps = tuple(good[:40] + bad + good[40:])
+    letters = NamedSink("dead", ToFile(tmp_path / "dead.jsonl"))
+    for together in (1, 200):
+        folder = tmp_path / str(together)
+        letters = NamedSink("dead", ToFile(folder / "dead.jsonl"))
+        counts = run(live(folder, Scripted((*steps, END), together=together), dead_letters=letters))
+        assert essence(lines_of(folder / "out.jsonl")) == ANSWER
+        found = lines_of(folder / "dead.jsonl")
+        assert counts.links["in"].bad == len(found) == len(bad)
+        assert sorted(letter["message"] for letter in found) == [str(n) for n in range(40, 45)]
+        assert {letter["error"]["code"] for letter in found} >= {"json", "utf-8", "type", "event"}
+        assert sum("payload_base64" in letter for letter in found) == 1
+
+
+def test_bad_events_can_stop_a_run(tmp_path: Path) -> None:
+    with pytest.raises(EventError, match="JSON"):
+        run(live(tmp_path, Scripted((b"garbage", END)), stop_on_bad=True))
+
+
+def test_late_events_are_counted_and_kept(tmp_path: Path) -> None:
+    mixed = [*EVENTS[:50], {**EVENTS[0], "area": "late"}, *EVENTS[50:]]
+    letters = NamedSink("dead", ToFile(tmp_path / "dead.jsonl"))
+    counts = run(live(tmp_path, Scripted((*payloads(mixed), END)), dead_letters=letters))
+    assert counts.late == 1
+    assert lines_of(tmp_path / "dead.jsonl")[0]["error"]["code"] == "late"
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
+
+
+def test_several_sources_have_events_with_names_of_their_own(tmp_path: Path) -> None:
+    smoke = [event for event in EVENTS if event["type"] == "Smoke"]
+    temps = [event for event in EVENTS if event["type"] == "Temp"]
+    described = live(tmp_path, Scripted((*payloads(smoke), END)))
+    options = RunOptions.of(engine="reference", time_unit="s", lateness="1000 s")
+    both = (*described.sources, NamedSource("temps", Scripted((*payloads(temps), END))))
+    run(replace(described, sources=both, options=options))
+    found = lines_of(tmp_path / "out.jsonl")
+    assert essence(found) == ANSWER
+    assert all(fire["from"][0].startswith("in:") and fire["from"][1].startswith("temps:") for fire in found)
+
+
+def test_little_room_holds_readers_up_and_loses_nothing(tmp_path: Path) -> None:
+    counts = run(live(tmp_path, Scripted((*payloads(EVENTS), END), together=10), ahead=1, batch=1))
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
+    assert counts.waiting == 0
+
+
+def test_rules_may_change_between_runs(tmp_path: Path) -> None:
+    given = payloads(EVENTS)
+    steps = (*given[:60], ABORT, *given[60:], END)
+    script = Scripted(steps, passed=set())
+    first = live(tmp_path, script, every=0.0001)
+    with pytest.raises(AbortedError):
+        run(first)
+    more = RULES + "\ndefine Hot(area: string) from Temp(value > 49) where area = Temp.area"
+    run(replace(first, rules=more))
+    found = lines_of(tmp_path / "out.jsonl")
+    assert essence(each for each in found if each["type"] == "Fire") == ANSWER
+    hot = [event for event in EVENTS[60:] if event.get("value") == 50.0]
+    assert len([each for each in found if each["type"] == "Hot"]) == len(hot)
+
+
+def test_state_of_other_options_is_refused(tmp_path: Path) -> None:
+    described = live(tmp_path, Scripted((*payloads(EVENTS), END)))
+    run(described)
+    other = replace(described, options=RunOptions.of(engine="reference", time_unit="s", lateness="9 s"))
+    with pytest.raises(OptionError, match="other options"):
+        run(other)
+    assert run(other, fresh=True).links["in"].passed == len(EVENTS)
+
+
+def test_one_folder_one_run(tmp_path: Path) -> None:
+    from cepheus.runtime.live.state import StateFolder
+
+    held = StateFolder(tmp_path / "state")
+    with pytest.raises(OptionError, match="another process"):
+        run(live(tmp_path, Scripted((END,))))
+    held.close()
+
+
+def test_damaged_state_is_refused(tmp_path: Path) -> None:
+    described = live(tmp_path, Scripted((*payloads(EVENTS), END)))
+    run(described)
+    path = tmp_path / "state" / "state"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(SnapshotError, match="damaged"):
+        run(described)
+
+
+def test_files_are_read_line_by_line(tmp_path: Path) -> None:
+    text = b"\n".join(payloads(EVENTS[:50])) + b"\n\n" + b"\n".join(payloads(EVENTS[50:]))
+    (tmp_path / "in.jsonl").write_bytes(text)
+    run(live(tmp_path, FromFile(tmp_path / "in.jsonl", follow=False)))
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER

@@ -1,0 +1,249 @@
+"""The page in a real browser: what a person does there, from a mistake in a rule to rules at a node."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from studio_cases import SCENARIO
+
+from cepheus.runtime.network.transport.config import read_config
+from cepheus.runtime.network.transport.server import NodeServer
+from cepheus.studio.server import Studio
+from cepheus.studio.workspace import FIRE, Workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Start = Callable[..., Studio]
+AREA = "#editor .cm-content"
+
+
+def opened(page: Page, studio: Studio) -> None:
+    page.goto(studio.access.address)
+    page.wait_for_selector("body[data-ready]")
+
+
+def write(page: Page, text: str) -> None:
+    page.evaluate("text => { window.studio.editor.text = text }", text)
+
+
+def fire(page: Page, start_studio: Start) -> Studio:
+    """The example of a fire, run."""
+    studio = start_studio(Workspace.of([]))
+    opened(page, studio)
+    page.select_option("#example", "fire")
+    page.wait_for_selector("body[data-ran='1']")
+    return studio
+
+
+def click_lane(page: Page, lane: str, which: int = 0) -> None:
+    """Click an event of a lane where the timeline has drawn it."""
+    find = """([name, which]) => { const t = window.studio.timeline;
+        const place = t.lanes.findIndex((lane) => lane.name === name);
+        if (place < 0 || !t.lanes[place].times || t.lanes[place].times.length <= which) return null;
+        return [t.xAt(t.lanes[place].times[which]), 26 + place * 34 + 18]; }"""
+    page.wait_for_function(find, arg=[lane, which])
+    x, y = page.evaluate(find, [lane, which])
+    page.locator("#timeline canvas").click(position={"x": x, "y": y})
+
+
+def test_a_mistake_is_shown_and_mended(page: Page, start_studio: Start) -> None:
+    opened(page, start_studio(Workspace.of([])))
+    write(page, "define Fire(area: string) from Smoke() where aera = Smoke.area")
+    page.wait_for_selector("#findings .error")
+    assert "aera" in page.inner_text("#findings")
+    assert page.locator("#editor .cm-lintRange-error").count() > 0
+    assert page.is_disabled("#run")
+    write(page, "define Fire(area: string) from Smoke() where area = Smoke.area")
+    page.wait_for_selector("#findings .error", state="detached")
+    page.wait_for_function("() => document.getElementById('drawing-image').naturalWidth > 0")
+    assert page.locator("#editor .t-keyword").first.inner_text() == "define"
+
+
+def test_typing_completes_and_formats(page: Page, start_studio: Start) -> None:
+    opened(page, start_studio(Workspace.of([])))
+    write(page, "define A() from Temp(value > 3) and last Tem")
+    page.click(AREA)
+    page.keyboard.press("Control+End")
+    page.keyboard.type("p")
+    page.keyboard.press("Control+Space")
+    page.wait_for_selector(".cm-tooltip-autocomplete")
+    assert "Temp" in page.inner_text(".cm-tooltip-autocomplete")
+    page.keyboard.press("Escape")
+    write(page, "define A() from B")
+    page.click("#format")
+    page.wait_for_function("() => window.studio.editor.text === 'define A()\\nfrom   B()\\n'")
+
+
+def test_the_tree_of_why(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    click_lane(page, "Fire")
+    page.wait_for_selector("#details .tree")
+    told = page.inner_text("#details")
+    assert re.search(r"Smoke\s+area=A1", told)
+    assert "value=45.8" in told
+    assert "no Rain" in told
+    assert page.evaluate("() => window.studio.timeline.marked.size") == 3
+
+
+def test_why_not_names_the_nearest_miss_and_a_reload_finds_it_again(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    click_lane(page, "Smoke", 1)
+    page.click("#details .why-not")
+    page.wait_for_selector("#details .nearest")
+    assert "value 44.8 is below 45" in page.inner_text("#details .nearest")
+    page.select_option("[aria-label='Lanes of Temp']", "area")
+    page.wait_for_function("() => window.studio.timeline.lanes.some((lane) => lane.name === 'Temp A2')")
+    page.click("#tab-timeline")
+    view = page.evaluate("() => window.studio.timeline.view.start")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    assert "value 44.8 is below 45" in page.inner_text("#details .nearest")
+    page.wait_for_function("() => window.studio.timeline.lanes.some((lane) => lane.name === 'Temp A2')")
+    assert page.evaluate("() => window.studio.timeline.view.start") == pytest.approx(view, abs=1)
+
+
+def test_what_if_counts_at_once_and_writes_the_number(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    page.click("#tab-what-if")
+    page.wait_for_selector("#knobs .knob")
+    slider = page.locator("#knobs input[type=range]").first
+    slider.evaluate("one => { one.value = 44; one.dispatchEvent(new Event('input')) }")
+    page.wait_for_function("() => document.getElementById('what-if-counts').textContent.includes('Fire 2 (+1)')")
+    page.click("#sweep")
+    page.wait_for_selector("#sweep-chart canvas")
+    assert "45: 1" in str(page.get_attribute("#sweep-chart", "aria-label"))
+    page.click("#apply-knobs")
+    page.wait_for_function("() => window.studio.editor.text.includes('value>44')")
+    page.click("#run")
+    page.wait_for_selector("body[data-ran='2']")
+
+
+def test_a_belief_is_edited_and_the_probability_follows(page: Page, start_studio: Start) -> None:
+    opened(page, start_studio(Workspace.of([])))
+    write(page, "define Fire() from Smoke()")
+    page.click("#tab-belief")
+    page.wait_for_function("() => document.getElementById('belief-probability').textContent === '1.000000'")
+    page.click("#belief-graph g[aria-label^='Smoke']")
+    page.fill("#belief-side input[aria-label='NO YES']", "0.25")
+    page.click("#save-table")
+    page.wait_for_function("() => document.getElementById('belief-probability').textContent === '0.800000'")
+    assert "network Fire" in page.evaluate("() => window.studio.editor.text")
+    page.fill("#belief-side input[aria-label='NO YES']", "1.5")
+    assert page.is_disabled("#save-table") or "0.8" in page.inner_text("#belief-probability")
+
+
+def test_live_follows_a_file_and_shows_every_match(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    file = tmp_path / "live.jsonl"
+    file.touch()
+    opened(page, start_studio(Workspace.of([]), follow=[file]))
+    write(page, "define Hot() from Temp(value > 5)")
+    page.wait_for_selector("#run:not([disabled])")
+    page.click("#tab-live")
+    page.click("#live-start")
+    with file.open("a") as stream:
+        for number in range(2000):
+            stream.write(json.dumps({"type": "Temp", "time": number, "value": number % 10}) + "\n")
+    page.wait_for_selector("#live-tiles[data-matched='800'][data-shown='800']")
+    write(page, "define Hot() from Temp(value > 7)")
+    page.wait_for_function("() => window.studio.rules.length === 1")
+    page.click("#live-deploy")
+    page.wait_for_selector("#live-plan .plus")
+    assert "change Hot" in page.inner_text("#live-plan")
+    page.click("#live-apply")
+    page.wait_for_selector("#live-plan", state="hidden")
+    assert page.locator("#live-matches .event").count() <= 100
+
+
+@contextmanager
+def _node(folder: Path) -> Iterator[str]:
+    """A node of a network, alone, that serves beside the test."""
+    (folder / "node.toml").write_text('name = "p1"\nlisten = "127.0.0.1:0"\nstate = "state"\n')
+    started, address = threading.Event(), []
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def serve() -> None:
+        server = NodeServer(read_config(folder / "node.toml"))
+        await server.start()
+        address.append(f"127.0.0.1:{server.port}")
+        started.set()
+        await stop.wait()
+        await server.stop()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    started.wait()
+    try:
+        yield address[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+
+
+def test_rules_are_deployed_to_a_node(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    with _node(tmp_path) as address:
+        studio = start_studio(Workspace.of([]), nodes=[address])
+        opened(page, studio)
+        write(page, FIRE)
+        page.wait_for_selector("#run:not([disabled])")
+        page.click("#tab-live")
+        page.click("#live-start")
+        page.wait_for_selector("#live-deploy:not([disabled])")
+        page.click("#live-deploy")
+        page.wait_for_selector("#live-plan:has-text('deploy Fire')")
+        page.click("#live-apply")
+        page.wait_for_selector("#live-tiles:has-text('Fire')")
+        studio.live.stop()
+
+
+def test_a_network_is_simulated_and_played(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    (tmp_path / "line.toml").write_text(SCENARIO)
+    workspace = Workspace.of([])
+    workspace.scenarios = (tmp_path / "line.toml",)
+    opened(page, start_studio(workspace))
+    page.click("#tab-network")
+    page.click("#simulate")
+    page.wait_for_selector("#network-graph g.node")
+    assert page.locator("#network-graph g.node").count() == 3
+    page.click("#network-graph g[aria-label^='p3']")
+    assert "sources: B" in page.inner_text("#network-side")
+    page.click("#play")
+    page.wait_for_function("() => document.getElementById('page-network').textContent.includes('after')")
+
+
+def test_a_report_is_saved(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    with page.expect_download() as saving:
+        page.click("#report")
+    text = Path(saving.value.path()).read_text()
+    assert "<svg" in text
+    assert "<script" not in text
+
+
+def test_keyboard_phone_dark_and_labels(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    page.locator("#timeline canvas").focus()
+    before = page.evaluate("() => window.studio.timeline.span")
+    page.keyboard.press("+")
+    assert page.evaluate("() => window.studio.timeline.span") < before
+    page.keyboard.press("Home")
+    assert page.evaluate("() => window.studio.timeline.span") == pytest.approx(before)
+    assert "Fire 1" in str(page.locator("#timeline canvas").get_attribute("aria-label"))
+    page.click("#theme")
+    assert page.get_attribute("html", "data-theme") == "dark"
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    nameless = """() => [...document.querySelectorAll('button, select, input, canvas')]
+        .filter((one) => one.offsetParent && !one.closest('.cm-editor'))
+        .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length)).length"""
+    assert page.evaluate(nameless) == 0
