@@ -17,6 +17,7 @@ import typer
 from cepheus import __version__
 from cepheus.cli.bayes import bayes
 from cepheus.cli.bench import HandedOver, bench
+from cepheus.cli.calibrate import calibrate
 from cepheus.cli.check import check
 from cepheus.cli.console import note, report
 from cepheus.cli.demo import demo
@@ -26,8 +27,8 @@ from cepheus.cli.doctor import doctor
 from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
 from cepheus.cli.import_rules import import_rules
-from cepheus.cli.live import live
 from cepheus.cli.learn import learn
+from cepheus.cli.live import live
 from cepheus.cli.lsp import lsp
 from cepheus.cli.node import node
 from cepheus.cli.publish import publish
@@ -54,6 +55,7 @@ for command in (
     explain,
     fmt,
     learn,
+    calibrate,
     demo,
     simulate,
     node,
