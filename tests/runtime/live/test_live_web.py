@@ -110,13 +110,15 @@ def test_a_websocket_takes_events(tmp_path: Path) -> None:
     described = live(tmp_path, FromWebSocket(listen=Listen.of(str(port))))
 
     async def both() -> None:
-        at_work = asyncio.create_task(run_until(described, complete(tmp_path)))
+        answered = asyncio.Event()
+        at_work = asyncio.create_task(run_until(described, lambda: answered.is_set() and complete(tmp_path)()))
         await listening(port)
         async with aiohttp.ClientSession() as session, session.ws_connect(f"ws://127.0.0.1:{port}/events") as socket:
             for payload in GIVEN:
                 await socket.send_str(payload.decode())
             answers = [await socket.receive_json() for _ in GIVEN]
             assert answers[-1] == {"accepted": len(GIVEN)}
+        answered.set()
         await at_work
 
     asyncio.run(both())
