@@ -7,14 +7,13 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 from uuid import uuid4
 
 from cepheus.core.errors import OptionError
 from cepheus.core.private_folder import private_folder
 from cepheus.core.values import INT_MAX
-from cepheus.engine.device.opencl import DeviceInfo
+from cepheus.engine.device.opencl import DeviceInfo, kernel_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def keep(device: DeviceInfo, measured: Crossover) -> None:
 
 def _path(device: DeviceInfo) -> Path | None:
     """The file of a device, of this driver and these kernels, on so many processors."""
-    source = files("cepheus.engine.device").joinpath("kernels.cl").read_bytes()
+    source = kernel_text().encode()
     told = f"{device.label} {device.driver} {device.units} {os.cpu_count()} {hashlib.sha256(source).hexdigest()}"
     try:
         return private_folder("devices") / f"{hashlib.sha256(told.encode()).hexdigest()[:24]}.json"

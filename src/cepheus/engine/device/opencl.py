@@ -227,8 +227,13 @@ def _source(block: int) -> str:
         lines += [f"#define {table.__name__}_{each.name} {int(each)}" for each in table]
         width = table.row_words() if issubclass(table, Fields) else 0
         lines += [f"#define {table.__name__}_WIDTH {width}"] * bool(width)
-    text = files("cepheus.engine.device").joinpath("kernels.cl").read_text(encoding="utf-8")
-    return "\n".join([*lines, text])
+    return "\n".join([*lines, kernel_text()])
+
+
+def kernel_text() -> str:
+    """The kernels as they are written: the expression machine, then the steps of the search."""
+    folder = files("cepheus.engine.device")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("machine.cl", "kernels.cl"))
 
 
 def int32(*numbers: int) -> Sequence[np.int32]:
