@@ -47,7 +47,8 @@ def test_events_are_posted_and_pages_tell_of_them(tmp_path: Path) -> None:
     address = f"http://127.0.0.1:{port}"
 
     async def both() -> None:
-        at_work = asyncio.create_task(run_until(described, complete(tmp_path)))
+        asked = asyncio.Event()
+        at_work = asyncio.create_task(run_until(described, lambda: asked.is_set() and complete(tmp_path)()))
         await listening(port)
         head = {"Authorization": "Bearer secret"}
         async with aiohttp.ClientSession() as session:
@@ -75,6 +76,7 @@ def test_events_are_posted_and_pages_tell_of_them(tmp_path: Path) -> None:
                 page = await answer.text()
             assert 'cepheus_live_connected{kind="sink",name="out"} 1.0' in page
             assert "cepheus_live_latency_seconds_bucket" in page
+        asked.set()
         await at_work
 
     asyncio.run(both())
@@ -108,13 +110,15 @@ def test_a_websocket_takes_events(tmp_path: Path) -> None:
     described = live(tmp_path, FromWebSocket(listen=Listen.of(str(port))))
 
     async def both() -> None:
-        at_work = asyncio.create_task(run_until(described, complete(tmp_path)))
+        answered = asyncio.Event()
+        at_work = asyncio.create_task(run_until(described, lambda: answered.is_set() and complete(tmp_path)()))
         await listening(port)
         async with aiohttp.ClientSession() as session, session.ws_connect(f"ws://127.0.0.1:{port}/events") as socket:
             for payload in GIVEN:
                 await socket.send_str(payload.decode())
             answers = [await socket.receive_json() for _ in GIVEN]
             assert answers[-1] == {"accepted": len(GIVEN)}
+        answered.set()
         await at_work
 
     asyncio.run(both())

@@ -6,8 +6,11 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError
@@ -89,8 +92,8 @@ class Processing:
     def work(self, batches: Sequence[tuple[str, Messages]]) -> Processed:
         """Decode messages, feed their events, and give what was found."""
         done = Processed()
-        for source, messages in batches:
-            self._one(source, messages, done)
+        for source, run in groupby(batches, key=_alike):
+            self._one(source[0], _merged([messages for _, messages in run]), done)
         return done
 
     def advance(self) -> Processed:
@@ -168,6 +171,27 @@ class Processing:
             }
             key = f"{source}{lane}:{number}#{before[number]}"
             done.dead.append((key, json.dumps(letter, ensure_ascii=False)))
+
+
+def _alike(batch: tuple[str, Messages]) -> tuple[str, str | None, bool, bool]:
+    """What messages have in common that can be decoded together."""
+    source, messages = batch
+    return source, messages.lane, messages.joined is None, messages.origins is None
+
+
+def _merged(parts: Sequence[Messages]) -> Messages:
+    """Messages that came one after the other, as if they had come at once: decoding has a price for each call."""
+    if len(parts) == 1:
+        return parts[0]
+    last = parts[-1]
+    return replace(
+        last,
+        numbers=np.concatenate([np.asarray(part.numbers, np.int64) for part in parts]),
+        payloads=[payload for part in parts for payload in part.payloads],
+        joined=None if last.joined is None else b"\n".join([part.joined or b"" for part in parts]),
+        origins=None if last.origins is None else [name for part in parts for name in part.origins or ()],
+        received=parts[0].received,
+    )
 
 
 def _readable(payload: bytes) -> dict[str, str]:

@@ -32,6 +32,7 @@ T = TypeVar("T")
 _NOTHING = Output((), (), ())
 _TICK = 0.1
 _TOLD_AT_MOST = 10
+_FEW = 256
 
 
 @dataclass(slots=True)
@@ -236,7 +237,9 @@ class LiveRun:
             batches.append(self._inbox.popleft())
             rows += len(batches[-1][1])
         work = [(reading.described.name, messages) for reading, messages in batches]
-        processed = await self._threaded(lambda: self._processing.work(work))
+        # a few are done sooner than another thread could begin; many must not keep the loop from its connections
+        few = rows <= _FEW
+        processed = self._processing.work(work) if few else await self._threaded(lambda: self._processing.work(work))
         await self._given(processed)
         written = time.perf_counter()
         for reading, messages in batches:
