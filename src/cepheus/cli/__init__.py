@@ -27,8 +27,8 @@ from cepheus.cli.doctor import doctor
 from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
 from cepheus.cli.import_rules import import_rules
-from cepheus.cli.live import live
 from cepheus.cli.learn import learn
+from cepheus.cli.live import live
 from cepheus.cli.lsp import lsp
 from cepheus.cli.node import node
 from cepheus.cli.publish import publish
