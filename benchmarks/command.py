@@ -39,6 +39,7 @@ class What(Enum):
     DEPLOYMENT = "deployment"
     NETWORK = "network"
     LEARNING = "learning"
+    LIVE = "live"
     CLAIMS = "claims"
     STUDIO = "studio"
     SCREENSHOTS = "screenshots"
@@ -107,6 +108,10 @@ def bench(
         from benchmarks.network.line import bench_network
 
         bench_network(console, repeat=repeat, quick=quick)
+    elif what is What.LIVE:
+        from benchmarks.live.measure import bench_live
+
+        bench_live(console, quick=quick)
     elif what is What.STUDIO:
         from benchmarks.studio.speed import bench_studio
 

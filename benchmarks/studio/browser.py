@@ -63,4 +63,4 @@ def running(workspace: Workspace, follow: Sequence[Path] = ()) -> Iterator[Studi
 
 def no_browser() -> OptionError:
     """What is said where there is no browser."""
-    return OptionError.of("browser", "there is no Chromium here", hint="apt-get install chromium")
+    return OptionError.of("studio", "there is no Chromium here", hint="apt-get install chromium")

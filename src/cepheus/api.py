@@ -237,7 +237,9 @@ class Program:
             files, of_type = (events, {}) if _is_paths(events) else ((), cast("FilesByType", events))
             list(FileDetection(files, of_type, self._catalog_for(given).checked, given, lambda _: collected))
             return EventBatch.in_chunks(collected.batches)
-        return EventBatch.in_chunks(self._detect(events, given).sources)
+        rules = replace(self.rules, rules=(), interval_rules=(), row_rules=(), beliefs=())
+        admitting = replace(self, checked=replace(self.checked, rules=rules))
+        return EventBatch.in_chunks(admitting._detect(events, replace(given, engine="reference", threads=1)).sources)
 
     def knobs(self) -> list[Knob]:
         """The numbers of the rules in TESLA that can be turned: constants, windows, timers, least probabilities.

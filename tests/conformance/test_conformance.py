@@ -39,14 +39,14 @@ def _expect_refusals(request: pytest.FixtureRequest) -> None:
 def test_all_at_once(case: Case, engine: str) -> None:
     program = cepheus.compile(case.rules)
     found = program.detect(case.events, engine=engine, time_unit="s", sequence=case.sequence)
-    assert outcome(found.to_dicts()) == outcome(case.expected)
+    assert outcome(found.to_dicts("us")) == outcome(case.expected)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_one_by_one(case: Case, engine: str) -> None:
     session = cepheus.compile(case.rules).start(engine=engine, time_unit="s", sequence=case.sequence)
     found = [composite.to_dict() for event in case.events for composite in session.feed(event)]
-    found += session.close().to_dicts()
+    found += session.close().to_dicts("us")
     assert outcome(found) == outcome(case.expected)
 
 
@@ -58,7 +58,7 @@ def test_killed_and_restored_before_every_event(case: Case, engine: str) -> None
     for event in case.events:
         session = program.start(snapshot=session.snapshot())
         found += [composite.to_dict() for composite in session.feed(event)]
-    found += session.close().to_dicts()
+    found += session.close().to_dicts("us")
     assert outcome(found) == outcome(case.expected)
 
 
@@ -66,7 +66,7 @@ def test_killed_and_restored_before_every_event(case: Case, engine: str) -> None
 def test_in_threads(case: Case) -> None:
     program = cepheus.compile(case.rules)
     found = program.detect(case.events, engine="columns", time_unit="s", sequence=case.sequence, threads=3)
-    assert outcome(found.to_dicts()) == outcome(case.expected)
+    assert outcome(found.to_dicts("us")) == outcome(case.expected)
 
 
 def test_the_suite_is_not_empty() -> None:

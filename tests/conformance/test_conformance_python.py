@@ -27,7 +27,7 @@ def test_a_case_written_in_python(case: Case) -> None:
     rules = from_python(to_python(case.rules))
     assert rules.model == parse(case.rules)
     found = cepheus.compile(rules).detect(case.events, engine="reference", time_unit="s", sequence=case.sequence)
-    assert outcome(found.to_dicts()) == outcome(case.expected)
+    assert outcome(found.to_dicts("us")) == outcome(case.expected)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -81,7 +81,7 @@ def written(folder: Path, kind: str, records: list[dict[str, Any]]) -> Path:
 
 def attributes(batch: EventBatch) -> list[dict[str, Any]]:
     own = {"type", "time", "id", "from", "start"}
-    return [{name: value for name, value in record.items() if name not in own} for record in batch.to_dicts()]
+    return [{name: value for name, value in record.items() if name not in own} for record in EventBatch.to_dicts(batch)]
 
 
 @pytest.mark.parametrize("as_text", [False, True], ids=["numbers", "texts"])

@@ -7,6 +7,7 @@ much of that was found and how much of what was found should have been.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
@@ -64,7 +65,8 @@ class Knob:
         if self.kind is not KnobKind.CONSTANT:
             return 0.0, max(4.0 * value, float(SECOND))
         reach = max(abs(value) / 2, 1.0)
-        return value - reach, value + reach
+        low, high = value - reach, value + reach
+        return (float(math.floor(low)), float(math.ceil(high))) if self.whole else (low, high)
 
     def shown(self, value: Number | None = None) -> str:
         """A value of it as people read it.

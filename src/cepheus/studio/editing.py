@@ -84,7 +84,7 @@ def routes(workspace: Workspace) -> APIRouter:
     def save(given: Text) -> dict[str, str]:
         document = next((each for each in workspace.documents if each.name == given.name and each.path), None)
         if document is None or document.path is None:
-            raise OptionError.of("save", f"'{given.name}' is not a file that the studio was given")
+            raise OptionError.of("studio", f"'{given.name}' is not a file that the studio was given")
         path = workspace.allowed(document.path)
         temporary = path.with_name(f".{path.name}.studio")
         temporary.write_text(given.text, encoding="utf-8")

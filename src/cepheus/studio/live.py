@@ -368,14 +368,14 @@ class Live:
         self.stop()
         if given.node is not None:
             if given.node not in self.nodes:
-                raise OptionError.of("live", f"'{given.node}' is not a node that the studio was given")
+                raise OptionError.of("studio", f"'{given.node}' is not a node that the studio was given")
             self.target = NodeRun(given.node)
         elif given.file in self.files:
             program = program_of(given.text)
             source = FollowedFile(self.files[str(given.file)])
             self.target = FileRun(program, source, self.workspace.unit)
         else:
-            raise OptionError.of("live", "there is nothing to follow", hint="start the studio with --follow FILE")
+            raise OptionError.of("studio", "there is nothing to follow", hint="start the studio with --follow FILE")
 
     def stop(self) -> None:
         """End what is watched."""
@@ -386,14 +386,14 @@ class Live:
     def required(self) -> Target:
         """What is watched; OptionError if nothing is."""
         if self.target is None:
-            raise OptionError.of("live", "nothing is running", hint="start it first")
+            raise OptionError.of("studio", "nothing is running", hint="start it first")
         return self.target
 
     def change(self, text: str) -> Change:
         """What would have to be done for the rules of a text to be at work."""
         program = program_of(text)
         if program.rules.row_rules:
-            raise UnsupportedError.of("live", "queries over rows are not deployed from here")
+            raise UnsupportedError.of("studio", "queries over rows are not deployed from here")
         return Change.between(self.required().rules(), program)
 
 

@@ -59,14 +59,14 @@ def _scenario(workspace: Workspace, name: str) -> Path:
         if path.name == name:
             return path
     names = [path.name for path in workspace.scenarios]
-    raise OptionError.of("scenario", f"there is no scenario '{name}'", hint=did_you_mean(name, names))
+    raise OptionError.of("studio", f"there is no scenario '{name}'", hint=did_you_mean(name, names))
 
 
 def simulated(path: Path, given: Simulated) -> dict[str, Any]:
     """Simulate a scenario and tell its network, trees, partial rules, totals and frames."""
     known = {strategy.value: strategy for strategy in Strategy}
     if given.strategy is not None and given.strategy not in known:
-        raise OptionError.of("strategy", f"there is no strategy '{given.strategy}'", hint=f"{', '.join(known)}")
+        raise OptionError.of("studio", f"there is no strategy '{given.strategy}'", hint=f"{', '.join(known)}")
     plan = read_plan(path, None, known.get(given.strategy or ""))
     if plan.scenario.duration > MOST_SECONDS * 1_000_000:
         plan = replace(plan, scenario=replace(plan.scenario, duration=MOST_SECONDS * 1_000_000))
@@ -108,7 +108,7 @@ def _with_crash(plan: Plan, name: str, length: int) -> Plan:
     """The plan with a processor that crashes in the middle and comes back."""
     if name not in plan.processors:
         hint = did_you_mean(name, plan.processors)
-        raise OptionError.of("processor", f"there is no processor '{name}'", hint=hint)
+        raise OptionError.of("studio", f"there is no processor '{name}'", hint=hint)
     middle = plan.scenario.duration // 2
     faults = replace(plan.scenario.faults or Faults(), crashes=((name, middle, middle + length),))
     return replace(plan, scenario=replace(plan.scenario, faults=faults, bandwidth=None))

@@ -160,7 +160,7 @@ def pictured(workspace: Workspace, given: View) -> dict[str, Any]:
 def _event(workspace: Workspace, row: int, *, found: bool) -> Event:
     batch = workspace.require_run().found if found else workspace.require_events().batch
     if row >= len(batch):
-        raise OptionError.of("event", f"there is no event {row}")
+        raise OptionError.of("studio", f"there is no event {row}")
     return batch.slice(row, row + 1).to_events()[0]
 
 

@@ -115,7 +115,7 @@ def _labels(workspace: Workspace, given: Swept, rules: RuleSet, knob: Knob) -> t
         stretches = [(start, end) for _, start, end, finds in loaded.labels if composite in finds]
     if not stretches:
         hint = f"name the times at which {composite} should have been found"
-        raise OptionError.of("labels", f"no label says when {composite} should be found", hint=hint)
+        raise OptionError.of("studio", f"no label says when {composite} should be found", hint=hint)
     middles = [(start + end) // 2 for start, end in stretches]
     longest = max((end - start) // 2 for start, end in stretches)
     return middles, max(longest, MINUTE)

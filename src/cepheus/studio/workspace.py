@@ -138,7 +138,7 @@ class Workspace:
             self.take("fire", _fire_events())
             return FIRE
         if name not in SCENARIOS:
-            raise OptionError.of("example", f"there is no example '{name}'", hint=f"fire, {', '.join(SCENARIOS)}")
+            raise OptionError.of("studio", f"there is no example '{name}'", hint=f"fire, {', '.join(SCENARIOS)}")
         scenario = SCENARIOS[name]
         stream = scenario.generate(_SEED, DEMO_EVENTS)
         labels = [(one.title, one.start, one.end, one.finds) for one in stream.incidents]
@@ -148,13 +148,13 @@ class Workspace:
     def require_events(self) -> Loaded:
         """The loaded events; OptionError if there are none."""
         if self.loaded is None:
-            raise OptionError.of("events", "no events are loaded", hint="open a file of events, or an example")
+            raise OptionError.of("studio", "no events are loaded", hint="open a file of events, or an example")
         return self.loaded
 
     def require_run(self) -> Ran:
         """What the last run found; OptionError if nothing was run."""
         if self.ran is None:
-            raise OptionError.of("run", "nothing was run yet", hint="run the rules first")
+            raise OptionError.of("studio", "nothing was run yet", hint="run the rules first")
         return self.ran
 
     def run(self, text: str) -> Ran:

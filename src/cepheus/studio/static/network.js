@@ -4,6 +4,7 @@ import { draw, guarded, make, number, say } from "./dom.js";
 import { frame, node, spread, text } from "./graph.js";
 
 const WIDTH = 116;
+const several = (count, what) => (count ? `${count} ${what}${count === 1 ? "" : "s"}` : "");
 
 export class Network {
   constructor(page, app) {
@@ -83,12 +84,14 @@ export class Network {
       const back = load.get(`${link.other}>${link.one}`) ?? 0;
       const share = Math.max(there, back) / most;
       const inTree = tree.has(`${link.one}>${link.other}`) || tree.has(`${link.other}>${link.one}`);
-      svg.append(draw("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, class: share > 0.02 ? "edge busy" : "edge link", "stroke-width": 1 + share * 8, "stroke-dasharray": inTree ? "none" : "5 4", "stroke-opacity": 0.35 + 0.65 * share }));
+      const line = draw("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y, class: share > 0.02 ? "edge busy" : "edge link", "stroke-dasharray": inTree ? "none" : "5 4", "stroke-opacity": 0.35 + 0.65 * share });
+      line.style.strokeWidth = `${1 + share * 8}px`;
+      svg.append(line);
       const words = this.frame ? `${there + back}` : `${(there + back).toFixed(1)}/s`;
       if (there + back > 0) svg.append(text((a.x + b.x) / 2, (a.y + b.y) / 2 - 7, words, "quiet", "middle"));
     }
     for (const each of nodes) {
-      const about = [each.sources.length && `${each.sources.length} sources`, each.sinks.length && `${each.sinks.length} sinks`].filter(Boolean).join(", ");
+      const about = [several(each.sources.length, "source"), several(each.sinks.length, "sink")].filter(Boolean).join(", ");
       svg.append(node(places.get(each.name), each.width, each.height, { label: `${each.name}: ${about || "passes on"}, ${each.parts.length} partial rules`, css: each.name === this.chosen ? "chosen" : "", chosen: () => { this.chosen = each.name; this.show(); } },
         text(10, 20, each.name), text(10, 38, about || `${each.parts.length} partial rules`, "quiet")));
     }

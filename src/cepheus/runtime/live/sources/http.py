@@ -42,7 +42,7 @@ class FromHttp:
 
 
 class HttpReceiver(Receiver):
-    """Answers requests: 200 when their events are safe, 400, 401 or 413 if they are not right, 503 if there is no room."""
+    """Answers requests: 200 when their events are safe, 400, 401 or 413 if they are wrong, 503 if there is no room."""
 
     def __init__(self, described: FromHttp, around: Surroundings) -> None:
         super().__init__(around)
@@ -156,6 +156,7 @@ class WebSocketClient(Receiver):
         self._url = url
         self._task: asyncio.Task[None] | None = None
         self._session: Any = None
+        self._socket: Any = None
 
     async def open(self, position: Position) -> None:
         """Connect."""
@@ -165,14 +166,14 @@ class WebSocketClient(Receiver):
         headers = {} if self._described.token is None else {"Authorization": f"Bearer {self._described.token}"}
         self._session = aiohttp.ClientSession()
         try:
-            socket = await self._session.ws_connect(
+            self._socket = await self._session.ws_connect(
                 self._url, headers=headers, heartbeat=30.0, max_msg_size=MAX_BODY, autoclose=True
             )
             if self._described.subscribe is not None:
-                await socket.send_str(self._described.subscribe)
+                await self._socket.send_str(self._described.subscribe)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise Disconnected(f"no connection to {self._url} ({error})") from None
-        self._task = asyncio.create_task(self._receive(socket))
+        self._task = asyncio.create_task(self._receive(self._socket))
 
     async def read(self) -> Any:
         """What has arrived; once the connection is lost and all is read, it is opened anew."""
@@ -186,9 +187,14 @@ class WebSocketClient(Receiver):
 
     async def close(self) -> None:
         """End the connection."""
+        import aiohttp
+
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        if self._socket is not None:
+            with suppress(aiohttp.ClientError, ConnectionError):
+                await self._socket.close()
         if self._session is not None:
             await self._session.close()
         self.close_spool()
