@@ -25,7 +25,7 @@ def moved(event: Event, day: int, names: dict[str, str]) -> Event:
     """An event of a day, with places that mean nothing from one day to the next."""
     attributes = dict(event.attributes)
     if "km" in attributes and day % 2:
-        attributes["km"] = round(24.0 - float(attributes["km"]), 1)
+        attributes["km"] = round(24.0 - float(str(attributes["km"])), 1)
     if "room" in attributes:
         attributes["room"] = names[str(attributes["room"])]
     if "painting" in attributes:

@@ -39,7 +39,7 @@ def test_two_causes_give_two_rules() -> None:
     first = labelled(stream(5, 3_000), "define Incident() from A(value > 85)")
     second = [
         event
-        for event in labelled(stream(5, 9_000), "define Incident() from B(value < 15)")
+        for event in labelled(stream(5, 3_000), "define Incident() from B(value < 15)")
         if event.type == "Incident"
     ]
     learned = cepheus.learn(batch(sorted(first + second, key=lambda event: event.time)), "Incident")
