@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 UV_PIN := $(shell sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements.lock)
 
-.PHONY: help setup demo test test-slow lint format bench docs lock clean
+.PHONY: help setup demo live test test-slow servers kafka lint format bench docs lock clean
 
 help:            ## list the targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -30,6 +30,22 @@ test: $(STAMP)   ## run the tests
 
 test-slow: $(STAMP) ## run the long suites too, on examples that were not tried before
 	@$(BIN)/python -m pytest -n auto --hypothesis-profile=search
+
+live: $(STAMP)   ## run the live example: a file of readings in, fires out
+	@cd examples/live && ../../$(BIN)/cepheus live file.toml && cat out/fires.jsonl
+
+servers:         ## install the brokers, databases and the browser that tests start (Debian, as root; else nothing)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  for package in chromium mosquitto nats-server postgresql redis-server; do \
+	    dpkg -s $$package > /dev/null 2>&1 || missing="$$missing $$package"; done; \
+	  test -z "$$missing" || { apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y $$missing; } \
+	    > /dev/null 2>&1 || echo "Not installed:$$missing; the tests that need them are skipped"; \
+	else echo "Servers are installed by root with apt-get; tests skip those that are not there"; fi
+
+KAFKA_JARS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cepheus/kafka
+kafka:           ## fetch the jars of a Kafka broker from Maven Central, for tests and examples (needs mvn)
+	@mvn -q -B -f tests/servers/kafka.pom.xml dependency:copy-dependencies -DincludeScope=runtime \
+	  -DoutputDirectory=$(KAFKA_JARS) && echo "Kafka is in $(KAFKA_JARS)"
 
 lint: $(STAMP)   ## ruff, mypy strict, import layers
 	@$(BIN)/ruff check .

@@ -38,6 +38,8 @@ class What(Enum):
     REACTIVE = "reactive"
     DEPLOYMENT = "deployment"
     NETWORK = "network"
+    LEARNING = "learning"
+    LIVE = "live"
     CLAIMS = "claims"
     STUDIO = "studio"
     SCREENSHOTS = "screenshots"
@@ -96,10 +98,20 @@ def bench(
         from benchmarks.papers.claims.command import bench_claims
 
         bench_claims(console, page)
+    elif what is What.LEARNING:
+        from benchmarks.learning.experiment import bench_learning
+        from benchmarks.reports.terminal import telling
+
+        with telling() as say:
+            bench_learning(console, repeat=repeat, quick=quick, say=say)
     elif what is What.NETWORK:
         from benchmarks.network.line import bench_network
 
         bench_network(console, repeat=repeat, quick=quick)
+    elif what is What.LIVE:
+        from benchmarks.live.measure import bench_live
+
+        bench_live(console, quick=quick)
     elif what is What.STUDIO:
         from benchmarks.studio.speed import bench_studio
 

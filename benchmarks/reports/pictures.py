@@ -16,6 +16,7 @@ _INK, _QUIET, _GRID = "#1f2a37", "#64748b", "#e2e8f0"
 COLOURS = {
     "columns": "#1d6fb8",
     "automata": "#e2711d",
+    "device": "#7c3aed",
     "ours": "#1d6fb8",
     "polars": "#0f766e",
     "duckdb": "#eab308",

@@ -74,7 +74,7 @@ def test_a_part_is_written_into_the_page_with_its_pictures(tmp_path: Path) -> No
     assert page.startswith("# Benchmarks\n")
     assert page.index("## Peers of old") < page.index("## Cost against window size (figure 7)")
     assert "*Measured with `cepheus bench figure7 --repeat 1 --quick --write-docs` on " in page
-    assert "![CPU time per event in a batch against events per state](images/bench-figure7.svg)" in page
+    assert "![Time per event in a batch against events per state](images/bench-figure7.svg)" in page
     assert "| From 1333 events a state on, a GPU is faster than the CPU. | not measured |" in page
     root = ElementTree.parse(tmp_path / "images" / "bench-figure7.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.measuring.timing import Spread
 from benchmarks.papers.overview import figure6, figure7
 from benchmarks.papers.overview.figure6 import Figure6Point, sequence_case
-from benchmarks.papers.overview.figure7 import Figure7Point, window_case
+from benchmarks.papers.overview.figure7 import Figure7Point, device_here, window_case
 from benchmarks.papers.overview.report import figure6_findings, figure7_findings
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
@@ -40,7 +40,8 @@ def test_figure_6_counts_what_the_reference_engine_finds() -> None:
 
 def test_figure_7_counts_what_the_reference_engine_finds() -> None:
     points = figure7.figure7(1, lambda _: None, WINDOWS)
-    assert len(points) == 3 * 2 * 2
+    engines = [("columns", 3), ("automata", 3), *[("device", 2)] * (device_here() is not None)]
+    assert len(points) == 2 * sum(cases for _, cases in engines)
     for point in points:
         subject, events = window_case(point.per_state, point.selection, 60, compared=point.compared)
         assert point.events == 120
@@ -101,3 +102,24 @@ def test_statements_on_figure_7() -> None:
     findings = figure7_findings(points)
     assert [finding.verdict for finding in findings] == ["confirmed", "not confirmed", "not measured"]
     assert findings[0].evidence == "windows 10 times as large cost 4 to 9 times as much"
+
+
+def test_statements_on_devices() -> None:
+    def line(engine: str, *walls: float) -> list[Figure7Point]:
+        return [
+            Figure7Point(engine, "each", True, 10 * 10**at, 100, 5, Spread(1, 1, 1, 1), wall, (), (2 * wall, wall), "D")
+            for at, wall in enumerate(walls)
+        ]
+
+    def verdict(*device: float) -> tuple[str, str]:
+        (_, found, _) = figure7_findings(line("columns", 1.0, 10.0, 100.0) + line("device", *device))
+        return found.verdict, found.evidence
+
+    assert verdict(5.0, 6.0, 7.0) == (
+        "confirmed",
+        "it is faster from 100 events on; columns take, in times of the device, 0.20 with 10, 1.67 with 100, "
+        "14.29 with 1,000",
+    )
+    assert verdict(0.5, 6.0, 7.0)[0] == "not confirmed"
+    assert verdict(5.0, 60.0, 700.0)[1].startswith("it is not faster")
+    assert verdict(5.0, 6.0, 700.0)[1].startswith("it is not faster")

@@ -1,6 +1,8 @@
 """Many cases of the conformance suite as one rule set over one table, for hosts that take seconds to start.
 
-Event types, composite types and rules get the case's number in front, so that cases do not see one another.
+Event types, composite types and rules get the case's number in front, so that cases do not see one another. Time is
+what they would share: a finite input ends at its last event, whoever looks at that, and time begins with its first. So
+a case with timers is an input of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from conformance_suite import Case
 
 from cepheus.core.event import EventId, composite_id
 from cepheus.core.values import ValueType, type_of
+from cepheus.engine.assembly.ending import has_timers
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.rules.check.check import name_rules
@@ -49,8 +52,12 @@ class Together:
 
 
 def together(cases: Iterable[Case]) -> list[Together]:
-    """Put cases together, as many as agree on the types of attributes; those at odds with themselves apart."""
+    """Put cases together, as many as agree on the types of attributes; those at odds with themselves apart.
+
+    A case with timers is alone.
+    """
     found: list[Together] = []
+    alone: list[Together] = []
     apart = Together()
     for number, case in enumerate(cases):
         by_type = _kinds(case)
@@ -60,7 +67,12 @@ def together(cases: Iterable[Case]) -> list[Together]:
             apart.by_type |= {prefix + name: own for name, own in by_type.items()}
             _add(apart, case, prefix)
             continue
-        ordered = has_ties_ordered(parse(case.rules))
+        rules = parse(case.rules)
+        if has_timers(rules):
+            alone.append(Together(kinds))
+            _add(alone[-1], case, prefix)
+            continue
+        ordered = has_ties_ordered(rules)
         alike = (t for t in found if has_ties_ordered(t.rules) == ordered and _agree(t.kinds, kinds))
         place = next((t for t in alike if len(t.cases) < MOST), None)
         if place is None:
@@ -68,7 +80,7 @@ def together(cases: Iterable[Case]) -> list[Together]:
             found.append(place)
         place.kinds |= kinds
         _add(place, case, prefix)
-    return [*found, apart]
+    return [*found, *alone, apart]
 
 
 def _agree(one: dict[str, ValueType], other: dict[str, ValueType]) -> bool:
@@ -112,7 +124,7 @@ def _add(place: Together, case: Case, prefix: str) -> None:
     rules = name_rules(parse(case.rules))
     place.rules += RuleSet(
         tuple(replace(declared, name=prefix + declared.name) for declared in rules.declarations),
-        tuple(_renamed(rule, prefix) for rule in rules.rules),
+        tuple(renamed_rule(rule, prefix) for rule in rules.rules),
     )
     for number, event in enumerate(case.events):
         sequence = number if case.sequence is None else event[case.sequence]
@@ -124,7 +136,9 @@ def _add(place: Together, case: Case, prefix: str) -> None:
     place.cases.append(case)
 
 
-def _renamed(rule: Rule, prefix: str) -> Rule:
+def renamed_rule(rule: Rule, prefix: str) -> Rule:
+    """A rule whose event types, composite type and name begin with a prefix."""
+
     def change(node: Any) -> Any:
         """Rename event types; events that others refer to by their type keep that as their name."""
         match node:

@@ -48,7 +48,6 @@ def _number(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-@pytest.mark.slow  # two groups fail: one has timers that reach further than alone, the cause of the other is not found
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{len(group.cases)} cases")
 def test_batch(spark: SparkSession, group: Together) -> None:
     detection = cepheus.spark.detect(

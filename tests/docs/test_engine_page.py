@@ -30,10 +30,7 @@ def test_files_that_pages_name_are_there(name: str) -> None:
 @pytest.mark.parametrize(
     ("file", "names"),
     [
-        ("kernel/choosing.py", ("open_window", "bind_next")),
-        ("kernel/emit.py", ("emit",)),
-        ("kernel/lanes.py", ("find_lane", "first_not_before")),
-        ("kernel/machine.py", ("all_hold",)),
+        ("engine/device/kernel.py", ("ready",)),
         ("kernel/search.py", ("_search",)),
     ],
 )

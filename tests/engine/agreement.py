@@ -28,6 +28,8 @@ from cepheus.engine.assembly.ending import end_input
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
+from cepheus.engine.device import calibration
+from cepheus.engine.device.crossover import ALWAYS
 from cepheus.engine.parallel import slices
 from strategies.corners import SHARE
 
@@ -40,6 +42,11 @@ MODES = ("whole", "cut", "single", "snapshot", "mixed")
 def cut_anywhere() -> None:
     """Have even the smallest batches cut into slices of time, however many of their events are taken in twice."""
     slices.LEAST_SLICE, slices._MOST_TWICE = 1, inf
+
+
+def always_on_device() -> None:
+    """Have the device evaluate all that it can, however little it is."""
+    vars(calibration)["crossover_of"] = lambda _: ALWAYS
 
 
 def deal_out() -> None:
@@ -221,6 +228,7 @@ def main() -> int:
     parser.add_argument("--dealt", action="store_true", help="deal out, and do not cut batches into slices of time")
     options = parser.parse_args()
     cut_anywhere()
+    always_on_device()
     if options.dealt:
         deal_out()
     begin = time.perf_counter()

@@ -90,7 +90,7 @@ def test_closed_forms_agree(mode: str) -> None:
         compiled += compiled_rules(engine)
         rules += len(case.checked.rules.rules)
         fired += len(wanted)
-    assert compiled > rules * 0.4, (compiled, rules)  # those that ask about something twice are for the reference
+    assert compiled > rules * 0.2, (compiled, rules)  # rules that feed one beyond closed forms leave with it
     assert fired > 150
 
 

@@ -58,7 +58,7 @@ def test_a_setting_that_is_neither_is_refused() -> None:
 
 
 def test_checked_and_unchecked_code_never_mix() -> None:
-    script = "from cepheus.kernel.lanes import sweep; print(sweep._cache.key)"
+    script = "from cepheus.kernel.sweeping import sweep; print(sweep._cache.key)"
     keys = [
         subprocess.run(
             [sys.executable, "-c", script],

@@ -138,7 +138,7 @@ CHAINS = [
     ("2 last Temp(value>30) as E within 10 us from S and not Temp(value>30) within 2 us from E", True),
     ("each Temp(value>30) as E within 10 us from S and not Temp(value>30) between E and S", True),
     ("first Temp(value>30) as E within 10 us from S and 1 <= Count(Temp(value>30) between S and E)", True),
-    ("first Temp(value>30) as E within 10 us from S and last Temp(value>30) as F within 10 us from E", False),
+    ("first Temp(value>30) as E within 10 us from S and last Temp(value>29) as F within 10 us from E", False),
     ("last Temp(value>30) as E within 10 us from S and not Temp(value>31) between E and S", False),
     ("last Temp(value>30) as E within 10 us from S and last Temp(value>31) as F within 10 us from S", False),
 ]

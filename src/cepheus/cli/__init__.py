@@ -17,6 +17,7 @@ import typer
 from cepheus import __version__
 from cepheus.cli.bayes import bayes
 from cepheus.cli.bench import HandedOver, bench
+from cepheus.cli.calibrate import calibrate
 from cepheus.cli.check import check
 from cepheus.cli.console import note, report
 from cepheus.cli.demo import demo
@@ -54,6 +55,7 @@ for command in (
     explain,
     fmt,
     learn,
+    calibrate,
     demo,
     simulate,
     node,

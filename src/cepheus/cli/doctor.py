@@ -93,6 +93,7 @@ def _findings() -> Iterator[Finding]:
     yield from _spark()
     yield from _uncertainty()
     yield from _network()
+    yield from _devices()
     yield _cache()
     yield Finding("cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
     yield Finding("memory", _memory())
@@ -141,6 +142,28 @@ def _network() -> Iterator[Finding]:
     yield _package("grpcio", required=False, remedy=f"needed only for networks of processors: {install}")
     yield _package("networkx", required=False, remedy=f"needed only to simulate random networks: {install}")
     yield _package("prometheus-client", required=False, remedy=f"needed only for metrics of nodes: {install}")
+
+
+def _devices() -> Iterator[Finding]:
+    """List the devices that OpenCL finds, and what engines know of them."""
+    install = how_to_install("device")
+    package = _package("pyopencl", required=False, remedy=f"needed only for the engine device: {install}")
+    yield package
+    if package.remedy:
+        return
+    from cepheus.engine.device.crossover import kept
+    from cepheus.engine.device.opencl import devices
+
+    found = devices()
+    if not found:
+        yield Finding("device", "none", f"needed only for the engine device: a driver, or {install}", required=False)
+    for device in found:
+        told = f"{device.label}: {device.kind}, {device.units} units, {device.memory / 2**30:.1f} GiB"
+        if device.refused:
+            yield Finding("device", f"{told}: {device.refused}", "choose another device", required=False)
+            continue
+        known = kept(device)
+        yield Finding("device", told + ("" if known is None else f"; it pays {known.told()}"))
 
 
 def _cache() -> Finding:

@@ -114,6 +114,10 @@ Threads = Annotated[
     int | None,
     typer.Option(metavar="N", help="Spread the work over so many threads.", show_default="as many as pay"),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The OpenCL device of the engine device, by a part of its name."),
+]
 CalculusSettings = Annotated[
     list[str] | None,
     typer.Option(
@@ -163,6 +167,7 @@ def _keywords(
     on_bad_event: OnBadEvent = None,
     limit: Limit = None,
     threads: Threads = None,
+    device: Device = None,
     calculus: CalculusSettings = None,
     strict: Strict = False,
 ) -> dict[str, Any]:
@@ -186,6 +191,7 @@ def _keywords(
         "on_bad_event": None if on_bad_event is None else on_bad_event.value,
         "limit": limit,
         "threads": threads,
+        "device": device,
         "calculus": _calculus(calculus or ()),
         "strict": strict or None,
     }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from importlib.util import find_spec
+
+from cepheus.core.errors import OptionError
 
 _TESLA = "define Fire() from Smoke(area=$a) and last Temp(area=$a and value > 45) within 5 min from Smoke"
 _ETALIS = "late(X) <- ordered(X) SEQ paid(X)."
@@ -24,12 +27,22 @@ def warm_up() -> None:
         {"type": "ordered", "time": 1, "args": [7]},
         {"type": "paid", "time": 2, "args": [7]},
     ]
+    with_device = [("device", _TESLA, events, "device")] if find_spec("pyopencl") is not None else []
     for name, text, given, engine in (
         ("columns", _TESLA, events, "columns"),
         ("uncertain events", _TESLA, doubtful, "columns"),
         ("automata", _TESLA, events, "automata"),
         ("goals", _ETALIS, orders, "goals"),
+        *with_device,
     ):
         begin = time.perf_counter()
-        compile(text).detect(given, time_unit="s", engine=engine)
+        try:
+            compile(text).detect(given, time_unit="s", engine=engine)
+        except OptionError as error:  # the package is there, but no device
+            print(f"{name}: {error.diagnostics[0].message}", flush=True)
+            continue
+        if name == "device":
+            from cepheus.engine.device.calibration import measure_anew
+
+            print(f"device: it pays {measure_anew().told()}", flush=True)
         print(f"{name}: ready after {time.perf_counter() - begin:.1f} s", flush=True)

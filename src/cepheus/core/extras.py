@@ -13,6 +13,7 @@ _PACKAGES = {
     "pygls": ("pygls", "editor"),
     "eql": ("eql", "import"),
     "sigma": ("pysigma", "import"),
+    "pyopencl": ("pyopencl", "device"),
     "aiohttp": ("aiohttp", "live"),
     "confluent_kafka": ("confluent-kafka", "live"),
     "fastavro": ("fastavro", "live"),

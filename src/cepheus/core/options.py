@@ -30,6 +30,9 @@ MOST_THREADS = 1024
 Threads = int | Literal["auto"]
 """How many threads may work: so many, or as many as there are processors, where that pays."""
 
+SEE_DEVICES = "`cepheus doctor` lists the devices"
+"""Where names of devices are found."""
+
 Duration = int | str | timedelta
 """Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
 
@@ -72,8 +75,9 @@ class RunKeywords(TypedDict, total=False):
     ``engine`` is the name of an engine, by default the fastest that can run the rules. A rule that would make more than
     ``limit`` composite events from one event, or a rule over intervals in which more than that wait for a partner in
     one place, is a LimitError. The work is spread over so many ``threads``, in this process as many as there are
-    processors (``"auto"``) where that pays; the answer is the same, in the same order. ``calculus`` says how
-    probabilities are worked out.
+    processors (``"auto"``) where that pays; the answer is the same, in the same order. ``device`` names the OpenCL
+    device that ``engine="device"`` works with, by a part of its name. ``calculus`` says how probabilities are worked
+    out.
 
     ``lateness`` is how far events may be out of order. Integer times, and integers in attributes of type timestamp,
     are in ``time_unit``, microseconds if none is given. Times of events that are texts are ISO 8601, or as
@@ -98,6 +102,7 @@ class RunKeywords(TypedDict, total=False):
     engine: str | None
     limit: int | None
     threads: Threads | None
+    device: str | None
     calculus: Calculus | None
     lateness: Duration | None
     until: int | str | datetime | None
@@ -173,6 +178,7 @@ class RunOptions:
     engine: str = AUTO
     limit: int = DEFAULT_LIMIT
     threads: Threads = 1
+    device: str | None = None
     calculus: Calculus = DEFAULT_CALCULUS
     lateness: int | None = None
     until: Until = None
@@ -192,6 +198,8 @@ class RunOptions:
             require_whole(self.threads, "number of threads", MOST_THREADS, "threads")
         if not isinstance(self.engine, str) or not self.engine:
             raise OptionError.of("engine", f"{self.engine!r} is not the name of an engine")
+        if self.device is not None and (not isinstance(self.device, str) or not self.device):
+            raise OptionError.of("device", f"{self.device!r} is not the name of a device", hint=SEE_DEVICES)
         if not isinstance(self.calculus, Calculus):
             raise OptionError.of("calculus", f"{self.calculus!r} is no calculus", hint="write Calculus(draws=1000)")
         if self.lateness is not None and self.lateness < 0:

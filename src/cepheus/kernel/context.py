@@ -119,6 +119,11 @@ class Context(Addresses[At]):
         self._given: Input | None = None
         self._given_digests: Words | None = None
 
+    @property
+    def given(self) -> Input | None:
+        """The events that it points at, None if time alone goes on."""
+        return self._given
+
     def take_output_events(self) -> int:
         """Return how many events are in the output, which counts as empty from now on."""
         count: int = self._cells[_OUTPUT_EVENTS]

@@ -1,4 +1,4 @@
-"""Lanes of columns and rows of types, compiled: look up, make room, append, search, forget.
+"""Lanes of columns and rows of types, compiled: look up, make room, append, search.
 
 A column keeps its events in lanes, one per value of its key. A lane is a ring of entries in the order of the stream, so
 a window is a range of it, found by binary search. An entry is the time of an event and its row in the store of its
@@ -18,6 +18,7 @@ from cepheus.kernel.state import (
     LANE_WORDS,
     LANES_FULL,
     SMALLEST_LANE,
+    STORE_FULL,
     EntryField,
     LaneState,
     TypeState,
@@ -154,7 +155,7 @@ def _direct_place(context: int, column: int, key: int) -> int:
 
 
 @compiled
-def _enter_lane(context: int, lane: int) -> None:
+def enter_lane(context: int, lane: int) -> None:
     """Put a lane where its key finds it: into the direct table, or the hash table."""
     row = lane_at(context, lane)
     column, key = peek(row, LaneState.COLUMN), peek(row, LaneState.KEY)
@@ -183,14 +184,15 @@ def _take_block(context: int, power: int) -> int:
 
 
 @compiled
-def _free_block(context: int, offset: int, power: int) -> None:
+def free_block(context: int, offset: int, power: int) -> None:
     """Free a block."""
     poke(entry_at(context, offset), EntryField.ROW, word(context, At.FREE, power))
     put(context, At.FREE, power, offset)
 
 
 @compiled
-def _power(size: int) -> int:
+def power_of(size: int) -> int:
+    """The least power of two that is not below a size, by its exponent."""
     power = 0
     while (1 << power) < size:
         power += 1
@@ -219,7 +221,7 @@ def slide_sum(context: int, lane: int, first: int, end: int, subtract: bool) -> 
 
 
 @compiled
-def _forget_entries(context: int, lane: int, horizon: int) -> None:
+def forget_entries(context: int, lane: int, horizon: int) -> None:
     """Drop the entries of a lane that lie before the horizon."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
@@ -262,7 +264,7 @@ def _new_lane(context: int, column: int, key: int) -> int:
     for k in range(count):
         poke(row, LaneState.KEY + k, peek(key, k))
     poke(row, LaneState.HASH, _hash(column, key, count))
-    _enter_lane(context, lane)
+    enter_lane(context, lane)
     return lane
 
 
@@ -275,7 +277,7 @@ def reserve_lane(context: int, column: int, key: int, now: int) -> int:
     row = lane_at(context, lane)
     size = peek(row, LaneState.MASK) + 1
     if peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST) == size:
-        _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
+        forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
         live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
         if 4 * live > 3 * size and not _grow_lane(context, lane):
             return -ENTRIES_FULL
@@ -287,7 +289,7 @@ def _grow_lane(context: int, lane: int) -> bool:
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
-    power = _power(mask + 1)
+    power = power_of(mask + 1)
     larger = _take_block(context, power + 1)
     if larger < 0:
         return end - first <= mask
@@ -297,7 +299,7 @@ def _grow_lane(context: int, lane: int) -> bool:
             poke(entry_at(context, target), k, peek(entry_at(context, source), k))
         if fixed(context, At.HAS_VALUES):
             put(context, At.VALUES, target, word(context, At.VALUES, source))
-    _free_block(context, offset, power)
+    free_block(context, offset, power)
     poke(row, LaneState.OFFSET, larger)
     poke(row, LaneState.MASK, 2 * mask + 1)
     return True
@@ -365,6 +367,31 @@ def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> Non
         number = last - ((last - place) & mask)
         moved = new_offset + (number & new_mask) * width
         poke(lane, LaneState.LAST_PLACE, 2 * moved + (peek(lane, LaneState.LAST_PLACE) & 1))
+
+
+@compiled
+def room_in_column(context: int, column: int, now: int) -> int:
+    """How many events may enter a column without keys before anything in it, or of its type, is forgotten.
+
+    What no window can reach at a time is forgotten now, and where little room is left more is made, so that it is about
+    a quarter of what there is. Minus a status if space must grow first.
+    """
+    kind = fixed(column_at(context, column), ColumnField.TYPE)
+    row = type_state_at(context, kind)
+    size = peek(row, TypeState.MASK) + 1
+    if 4 * (peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST)) >= 3 * size and not _make_room(context, kind, now):
+        return -STORE_FULL
+    room = peek(row, TypeState.MASK) + 1 - (peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST))
+    lane = word(context, At.COLUMN_LANE, column)
+    if lane < 0:
+        return min(room, 1 << SMALLEST_LANE)
+    row = lane_at(context, lane)
+    size = peek(row, LaneState.MASK) + 1
+    if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size:
+        forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
+        if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size and not _grow_lane(context, lane):
+            return -ENTRIES_FULL
+    return min(room, peek(row, LaneState.MASK) + 1 - (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)))
 
 
 @inlined
@@ -474,46 +501,3 @@ def row_offset(context: int, kind: int, row_number: int) -> int:
     """The place of a row in the store."""
     row = type_state_at(context, kind)
     return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * peek(row, TypeState.WIDTH)
-
-
-@compiled
-def rebuild_hash(context: int) -> None:
-    """Enter all lanes into emptied tables."""
-    for at in range(fixed(context, At.DIRECT_SIZE)):
-        put(context, At.DIRECT, at, -1)
-    for at in range(fixed(context, At.HASH_SIZE)):
-        put(context, At.HASH, at, -1)
-    for lane in range(peek(context, At.LANE_COUNT)):
-        if peek(column_at(context, peek(lane_at(context, lane), LaneState.COLUMN)), ColumnField.KEYS) > 0:
-            _enter_lane(context, lane)
-
-
-@compiled
-def sweep(context: int, now: int, dropped: int) -> None:
-    """Forget all that is out of reach; give back lanes that are empty then, or whose column has a 1 in ``dropped``."""
-    kept = 0
-    for lane in range(peek(context, At.LANE_COUNT)):
-        row = lane_at(context, lane)
-        column = peek(row, LaneState.COLUMN)
-        keyed = fixed(column_at(context, column), ColumnField.KEYS) > 0
-        gone = peek(dropped, column) != 0
-        if not gone:
-            _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
-            gone = keyed and peek(row, LaneState.FIRST) == peek(row, LaneState.NEXT)
-            gone = gone and fixed(column_at(context, column), ColumnField.TOTAL) == TotalKind.NONE
-        if gone:
-            _free_block(context, peek(row, LaneState.OFFSET), _power(peek(row, LaneState.MASK) + 1))
-            if not keyed:
-                put(context, At.COLUMN_LANE, column, -1)
-            continue
-        if kept != lane:
-            target = lane_at(context, kept)
-            for k in range(LANE_WORDS):
-                poke(target, k, peek(row, k))
-            for k in range(LIMBS):
-                put(context, At.SUMS, LIMBS * kept + k, word(context, At.SUMS, LIMBS * lane + k))
-            if not keyed:
-                put(context, At.COLUMN_LANE, column, kept)
-        kept += 1
-    poke(context, At.LANE_COUNT, kept)
-    rebuild_hash(context)

@@ -23,19 +23,25 @@ from cepheus.kernel.timers import reach_with
 
 Process = Callable[[int, int, int, int], int]
 Enter = Callable[[int, int, int, int, int], int]
+Ready = Callable[[int, int, int], int]
 
 
 def loop_over(
-    process: Process, search_all: Callable[[int, int], int] | None = None, enter: Enter | None = None
+    process: Process,
+    search_all: Callable[[int, int], int] | None = None,
+    enter: Enter | None = None,
+    ready: Ready | None = None,
 ) -> Callable[[int], int]:
     """Make the loop of a kernel, compiled: it works on a context and gives the status it stopped with.
 
     A kernel that evaluates rules also at moments says by which search. One that is told of events which do nothing but
-    enter a column (``Left``) says how these are entered.
+    enter a column (``Left``) says how these are entered. One that may have to come back before it takes an event says
+    when it is ``ready(context, kind, time)``: a status that is not DONE stops it before anything is touched.
     """
-    process_queue = compiled(with_parts(_process_queue, process=process))
+    ready = ready or _always_ready
+    process_queue = compiled(with_parts(_process_queue, process=process, ready=ready))
     reach = _never_reached if search_all is None else reach_with(search_all, process_queue)
-    take = inlined(with_parts(_take, process=process, enter=enter or _never_entered))
+    take = inlined(with_parts(_take, process=process, enter=enter or _never_entered, ready=ready))
     loop: Callable[[int], int] = compiled(with_parts(_run, _take=take, _process_queue=process_queue, reach=reach))
     return loop
 
@@ -50,6 +56,17 @@ def _never_reached(_context: int, _until: int) -> int:
 def _never_entered(_context: int, _kind: int, _column: int, _base: int, _now: int) -> int:
     """Enter nothing: every event is processed."""
     return DONE
+
+
+@inlined
+def _always_ready(_context: int, _kind: int, _time: int) -> int:
+    """Take every event at once."""
+    return DONE
+
+
+def ready(context: int, kind: int, time: int) -> int:
+    """Stand for whether a kernel can take an event."""
+    raise NotImplementedError
 
 
 def enter(context: int, kind: int, column: int, base: int, now: int) -> int:
@@ -100,6 +117,9 @@ def _run(context: int) -> int:
 
 def _take(context: int, kind: int, left: int, at: int, time: int) -> int:
     """Take an event of the input, of which something is left to do."""
+    status = ready(context, kind, time)
+    if status != DONE:
+        return status
     base = _load_input(context, kind, at)
     if base < 0:
         return STORE_FULL
@@ -119,10 +139,12 @@ def _process_queue(context: int) -> int:
     poke(context, At.IS_SETTLED, 0)
     while at < peek(context, At.QUEUE_NEXT):
         record = fixed(context, At.QUEUE) + 8 * at
-        base = _load_queued(context, record)
-        status = STORE_FULL
+        status = ready(context, peek(record, 0), peek(record, 1 + SLOT_TIME))
+        base = _load_queued(context, record) if status == DONE else 0
         events = peek(context, At.OUTPUT_EVENTS)
-        if base >= 0:
+        if base < 0:
+            status = STORE_FULL
+        elif status == DONE:
             status = process(context, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
         if status != DONE:
             poke(context, At.QUEUE_FIRST, at)

@@ -48,6 +48,13 @@ class Output:
         larger[:, : self.size] = self._fields
         self._use(larger)
 
+    def put(self, fields: Words) -> None:
+        """Have these events, and no others, in the block."""
+        count = fields.shape[1]
+        if count > self.size:
+            self._use(field_words(self.width, 2 * count))
+        self._fields[:, :count] = fields
+
     def look(self, count: int) -> Words:
         """The first events, as they are until more are written."""
         return self._fields[:, :count]

@@ -79,12 +79,14 @@ class Status(IntEnum):
     LISTS_FULL = 9
     GROUPS_FULL = 10
     GATHERED_FULL = 11
+    PUT_OFF = 12
+    """What was put off must be evaluated before the next event is taken."""
 
 
 DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED = map(
     int, list(Status)[:9]
 )
-LISTS_FULL, GROUPS_FULL, GATHERED_FULL = map(int, list(Status)[9:])
+LISTS_FULL, GROUPS_FULL, GATHERED_FULL, PUT_OFF = map(int, list(Status)[9:])
 
 TOO_MANY = 2**62
 """In place of the table that a string function needs: a step, whose number is added, would hold too much."""

@@ -30,7 +30,7 @@ QUICK: tuple[Learner, ...] = (
 """Learners that are asked first."""
 
 SLOW: tuple[Learner, ...] = (NegationLearner(), AggregateLearner())
-"""Learners that are asked where the others have little to propose."""
+"""Learners that are asked where the others have little to propose, or few false alarms are left to look at."""
 
 LITTLE = 0.25
 CHANCE = 16.0
@@ -74,7 +74,7 @@ def search(
         made: list[State] = []
         for state in beam:
             made += _taken_up(state, task, effort, partial(_tell, watch, depth, met[0]))
-        beam = _different(made, effort.beam)
+        beam = _different(made, effort.beam, depth + 1)
         if not beam:
             break
         met = sorted([*met, *beam], key=lambda each: -value(each, task))
@@ -96,7 +96,8 @@ def _taken_up(state: State, task: Task, effort: Effort, say: Callable[[str], Non
                 return []
             say(f"{task.traces.ending.type}: {learner.name}")
             proposals += [each for each in learner.propose(state, task) if each.worth > state.worth + SIZE_COST]
-        if max((each.worth for each in proposals), default=-np.inf) > state.worth + LITTLE:
+        promising = max((each.worth for each in proposals), default=-np.inf) > state.worth + LITTLE
+        if promising and state.alarms > state.found:
             break
     proposals.sort(key=lambda each: -each.worth)
     made = [each.make() for each in proposals[: 3 * effort.beam]]
@@ -129,19 +130,19 @@ def value(state: State, task: Task) -> float:
     return float(task.final(np.array([state.found]), np.array([state.alarms]))[0]) - task.penalty * state.draft.size
 
 
-def _different(states: list[State], most: int) -> list[State]:
-    """The best states, of those that find the same traces only the smallest."""
+def _different(states: list[State], most: int, simple: int) -> list[State]:
+    """The best states, of those that find the same traces only the smallest.
+
+    One place is kept for the best that took one condition a step: what is worth most at once often is a roundabout way
+    of saying what a simple rule says in the end.
+    """
     states.sort(key=lambda each: -(each.worth - SIZE_COST * each.draft.size))
-    kept: list[State] = []
-    seen: set[bytes] = set()
+    kept: dict[bytes, State] = {}
     for state in states:
-        signature = state.bindings.traces.tobytes()
-        if signature not in seen:
-            seen.add(signature)
-            kept.append(state)
-        if len(kept) == most:
-            break
-    return kept
+        kept.setdefault(state.bindings.traces.tobytes(), state)
+    best = list(kept.values())
+    plain = [state for state in best[most - 1 :] if state.draft.size <= simple]
+    return [*best[: most - 1], *(plain[:1] or best[most - 1 : most])]
 
 
 def _different_values(states: list[State], task: Task) -> list[State]:

@@ -23,17 +23,24 @@ def children(node: Node) -> Iterator[Node]:
     """The nodes directly below a node, in text order."""
     for name in _child_fields(type(node)):
         value = getattr(node, name)
-        if isinstance(value, tuple):
-            yield from (child for child in value if _is_node(child))
-        elif _is_node(value):
+        kind = type(value)
+        if kind is tuple:
+            for child in value:
+                if _is_node(child):
+                    yield child
+        elif kind not in _PLAIN and _is_node(value):
             yield value
 
 
 def walk(node: Node) -> Iterator[Node]:
     """Yield a node and all nodes below it, parents first, in text order."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        below = list(children(node))
+        below.reverse()
+        waiting += below
 
 
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
@@ -41,11 +48,13 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     new: dict[str, Any] = {}
     for name in _child_fields(type(node)):
         value = getattr(node, name)
-        if isinstance(value, tuple):
-            rewritten = tuple(transform(child, change) if _is_node(child) else child for child in value)
-            if any(a is not b for a, b in zip(rewritten, value, strict=True)):
-                new[name] = rewritten
-        elif _is_node(value):
+        kind = type(value)
+        if kind is tuple:
+            if value:
+                rewritten = [transform(child, change) if _is_node(child) else child for child in value]
+                if any(a is not b for a, b in zip(rewritten, value, strict=True)):
+                    new[name] = tuple(rewritten)
+        elif kind not in _PLAIN and _is_node(value):
             child = transform(value, change)
             if child is not value:
                 new[name] = child
@@ -53,6 +62,8 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
 
 
 _KINDS: dict[type, bool] = {}
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""What most fields are that are no nodes."""
 
 
 def _is_node(value: Any) -> bool:

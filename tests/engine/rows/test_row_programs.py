@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -142,12 +143,52 @@ def test_time_alone_does_not_end_what_waits_for_the_end_of_its_partition() -> No
         assert [event["x"] for event in session.close().to_events()] == [1]
 
 
+STEPS = """SELECT {shown} FROM Stock MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY time
+  MEASURES CLASSIFIER() AS step, MATCH_NUMBER() AS number, FINAL LAST(price) AS ends, LAST(price) AS so_far
+  ALL ROWS PER MATCH {mode} AFTER MATCH {skip} PATTERN (STRT DOWN+ UP+)
+  DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)) AS Step"""
+PRICES = list(zip("ABAABBABABAABBAB", [5, 5, 4, 4, 3, 6, 6, 7, 8, 2, 9, 1, 9, 1, 1, 3], strict=True))
+
+
+@pytest.mark.parametrize("skip", ["SKIP PAST LAST ROW", "SKIP TO NEXT ROW"])
+@pytest.mark.parametrize("mode", ["", "WITH UNMATCHED ROWS"])
+def test_all_rows_of_matches_are_events_of_their_own_times(mode: str, skip: str) -> None:
+    text = STEPS.format(shown="*", mode=mode, skip=skip)
+    declared = tesla.parse("event Stock(symbol: string, price: int)")
+    events = _stock(PRICES)
+    table = [{**event, "time": datetime.fromtimestamp(event["time"], UTC)} for event in events]
+    wanted = cepheus.match_recognize(text, table, engine="reference").to_pylist()
+    found = cepheus.compile(declared + sql.parse(text)).detect(events, time_unit="s").to_events()
+    assert len({event.id for event in found}) == len(found) > 6
+    given = [{**event.attributes, "time": event.time / 1e6} for event in found]
+    wanted = [{**row, "time": row["time"].timestamp()} for row in wanted]
+    names = ("symbol", "price", "step", "number", "ends", "so_far", "time")
+    assert sorted(repr([row.get(name) for name in names]) for row in given) == sorted(
+        repr([row[name] for name in names]) for row in wanted
+    )
+    for event in found:
+        assert event.attributes.get("step") is None or len(event.made_of) > 2
+
+
+def test_rows_of_matches_feed_rules_at_their_times() -> None:
+    query = STEPS.format(shown="time, symbol AS name, step, price * 2 AS twice", mode="", skip="SKIP PAST LAST ROW")
+    rule = """define Turn(low: int) from Step(step='UP') and last Step(step='DOWN') as Low within 1 min from Step
+      where low=Low.twice"""
+    program = cepheus.compile(sql.parse(query) + tesla.parse(rule))
+    assert [each.name for each in program.composites["Step"].attributes] == ["name", "step", "twice"]
+    found = program.detect(_stock(PRICES), time_unit="s").to_events()
+    steps, turns = ([event for event in found if event.type == name] for name in ("Step", "Turn"))
+    ups = [event.time for event in steps if event["step"] == "UP"]
+    assert [event.time for event in turns] == sorted(ups)
+    with pytest.raises(cepheus.RuleError, match="every event has"):
+        cepheus.compile(query.replace("Stock", "events").replace("symbol AS name", "type"))
+
+
 @pytest.mark.parametrize(
     ("rules", "code", "words"),
     [
         (DIP.replace("ORDER BY time", "ORDER BY price"), "order", "order of their time"),
         (DIP.replace("ORDER BY time", "ORDER BY time DESC"), "order", "order of their time"),
-        (DIP.replace("  PATTERN", "  ALL ROWS PER MATCH PATTERN"), "rows-per-match", "one event"),
         (DIP.replace("AS top", "AS probability"), "reserved-name", "probability"),
         (DIP.replace("DOWN+ UP+", "DOWN+ UPP+"), "variable", "UP"),
     ],
@@ -213,3 +254,12 @@ def test_files_of_sql_are_rules(tmp_path: Path) -> None:
     program = cepheus.compile([tmp_path / "dip.sql", tmp_path / "twice.tesla"])
     assert list(program.composites) == ["Twice", "Dip"]
     assert cepheus.compile(str(tmp_path / "dip.sql")).rules.row_rules
+
+
+def test_what_the_end_decides_feeds_rules_too() -> None:
+    """The last match ends with the input, and after its first row comes one of another partition that no match has."""
+    query = DIP.format(within="")
+    program = cepheus.compile(sql.parse(query) + tesla.parse("define Seen(top: int) from Dip() where top=Dip.top"))
+    events = _stock([("A", 9), ("B", 5), ("A", 7), ("B", 6), ("A", 8)])
+    found = program.detect(events, time_unit="s").to_events()
+    assert [(event.type, event.time) for event in found] == [("Dip", 4_000_000), ("Seen", 4_000_000)]

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from servers.brokers import mosquitto_server, nats_server, redis_server
-from servers.postgres import postgres_server, url
-from servers.process import ServerProcess
 from worlds_live import essence, events, expected, lines_of, live, payloads, run, run_until
 
 from cepheus.runtime.live.payload import Payload
@@ -24,12 +21,15 @@ from cepheus.runtime.live.sources.mqtt import FromMqtt
 from cepheus.runtime.live.sources.nats import FromNats
 from cepheus.runtime.live.sources.postgres import FromPostgres
 from cepheus.runtime.live.sources.redis import FromRedis
-from cepheus.runtime.live.sources.scripted import ABORT, END, AbortedError, Scripted
+from cepheus.runtime.live.sources.scripted import ABORT, END, AbortedError, Scripted, Steps
+from servers.brokers import mosquitto_server, nats_server, redis_server
+from servers.postgres import postgres_server, url
+from servers.process import ServerProcess
 
 EVENTS = events(200)
 GIVEN = payloads(EVENTS)
 ANSWER = essence(expected(EVENTS))
-CRASHING = (*GIVEN[:70], ABORT, *GIVEN[70:140], ABORT, *GIVEN[140:], END)
+CRASHING: Steps = (*GIVEN[:70], ABORT, *GIVEN[70:140], ABORT, *GIVEN[140:], END)
 
 
 @pytest.fixture(scope="module")
@@ -139,11 +139,12 @@ def test_nats_streams(tmp_path: Path, nats: ServerProcess) -> None:
 
 def test_mqtt_topics(tmp_path: Path, mosquitto: ServerProcess) -> None:
     from paho.mqtt import client as paho
+    from paho.mqtt.enums import CallbackAPIVersion
 
     address = f"mqtt://127.0.0.1:{mosquitto.port}"
 
     def publish(part: list[bytes]) -> None:
-        client = paho.Client(paho.CallbackAPIVersion.VERSION2)
+        client = paho.Client(CallbackAPIVersion.VERSION2)
         client.max_inflight_messages_set(1000)
         client.connect("127.0.0.1", mosquitto.port)
         client.loop_start()
@@ -167,7 +168,7 @@ def test_mqtt_topics(tmp_path: Path, mosquitto: ServerProcess) -> None:
     assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
 
     heard: list[Any] = []
-    listener = paho.Client(paho.CallbackAPIVersion.VERSION2)
+    listener = paho.Client(CallbackAPIVersion.VERSION2)
     listener.on_message = lambda _c, _d, message: heard.append(json.loads(message.payload))
     listener.connect("127.0.0.1", mosquitto.port)
     listener.subscribe("fires/#", 1)

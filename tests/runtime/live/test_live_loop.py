@@ -12,7 +12,7 @@ from cepheus.core.options import RunOptions
 from cepheus.runtime.live.description import NamedSink, NamedSource, When
 from cepheus.runtime.live.sinks.file import ToFile
 from cepheus.runtime.live.sources.file import FromFile
-from cepheus.runtime.live.sources.scripted import ABORT, END, LOST, AbortedError, Scripted
+from cepheus.runtime.live.sources.scripted import ABORT, END, LOST, AbortedError, Scripted, Steps
 
 EVENTS = events(120)
 ANSWER = essence(expected(EVENTS))
@@ -29,7 +29,7 @@ def test_what_is_found_is_what_the_reference_finds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("when", list(When))
 def test_a_run_that_broke_down_goes_on_where_it_was(tmp_path: Path, when: When) -> None:
     given = payloads(EVENTS)
-    steps = (*given[:30], ABORT, *given[30:31], ABORT, *given[31:90], ABORT, *given[90:], END)
+    steps: Steps = (*given[:30], ABORT, *given[30:31], ABORT, *given[31:90], ABORT, *given[90:], END)
     described = live(tmp_path, Scripted(steps, together=5, passed=set()), when=when, every=0.0001)
     for _ in range(3):
         with pytest.raises(AbortedError):
@@ -40,7 +40,7 @@ def test_a_run_that_broke_down_goes_on_where_it_was(tmp_path: Path, when: When) 
 
 def test_a_lost_connection_is_opened_again_where_it_was(tmp_path: Path) -> None:
     given = payloads(EVENTS)
-    steps = (*given[:30], LOST, *given[30:90], LOST, *given[90:], END)
+    steps: Steps = (*given[:30], LOST, *given[30:90], LOST, *given[90:], END)
     counts = run(live(tmp_path, Scripted(steps, together=4, passed=set())))
     assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
     assert counts.links["in"].reconnects == 2
@@ -64,7 +64,7 @@ def test_what_is_no_event_goes_to_the_dead_letters(tmp_path: Path) -> None:
         b'{"type": "Temp"}',
         b"[1]",
     ]
-    steps = tuple(good[:40] + bad + good[40:])
+    steps: Steps = tuple(good[:40] + bad + good[40:])
     letters = NamedSink("dead", ToFile(tmp_path / "dead.jsonl"))
     for together in (1, 200):
         folder = tmp_path / str(together)
@@ -112,7 +112,7 @@ def test_little_room_holds_readers_up_and_loses_nothing(tmp_path: Path) -> None:
 
 def test_rules_may_change_between_runs(tmp_path: Path) -> None:
     given = payloads(EVENTS)
-    steps = (*given[:60], ABORT, *given[60:], END)
+    steps: Steps = (*given[:60], ABORT, *given[60:], END)
     script = Scripted(steps, passed=set())
     first = live(tmp_path, script, every=0.0001)
     with pytest.raises(AbortedError):

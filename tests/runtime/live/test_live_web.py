@@ -9,7 +9,6 @@ from typing import Any
 
 import aiohttp
 from aiohttp import web
-from servers.process import free_port
 from worlds_live import essence, events, expected, lines_of, live, payloads, run, run_until
 
 from cepheus.runtime.live.run import LiveRun
@@ -17,6 +16,7 @@ from cepheus.runtime.live.sinks.http import ToListeners, ToWebhook
 from cepheus.runtime.live.sources.http import FromHttp, FromWebSocket
 from cepheus.runtime.live.sources.scripted import END, SILENT, Scripted
 from cepheus.runtime.live.web import Listen
+from servers.process import free_port
 
 EVENTS = events(100)
 GIVEN = payloads(EVENTS)
@@ -25,6 +25,10 @@ ANSWER = essence(expected(EVENTS))
 
 def complete(folder: Path) -> Any:
     return lambda: len(lines_of(folder / "out.jsonl")) >= len(ANSWER)
+
+
+def _breaks(_: object) -> None:
+    raise KeyError("it breaks")
 
 
 async def listening(port: int) -> None:
@@ -85,10 +89,12 @@ def test_what_was_posted_survives_a_run_that_never_processed_it(tmp_path: Path) 
         at_work = LiveRun(described)
         task = asyncio.create_task(at_work.run())
         await listening(port)
-        at_work._processing.work = lambda _: (_ for _ in ()).throw(KeyError("it breaks"))  # type: ignore[method-assign,assign]
-        async with aiohttp.ClientSession() as session:
-            async with session.post(f"http://127.0.0.1:{port}/events", data=b"\n".join(GIVEN)) as answer:
-                assert answer.status == 200
+        setattr(at_work._processing, "work", _breaks)  # noqa: B010
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"http://127.0.0.1:{port}/events", data=b"\n".join(GIVEN)) as answer,
+        ):
+            assert answer.status == 200
         await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(first())
@@ -104,12 +110,11 @@ def test_a_websocket_takes_events(tmp_path: Path) -> None:
     async def both() -> None:
         at_work = asyncio.create_task(run_until(described, complete(tmp_path)))
         await listening(port)
-        async with aiohttp.ClientSession() as session:
-            async with session.ws_connect(f"ws://127.0.0.1:{port}/events") as socket:
-                for payload in GIVEN:
-                    await socket.send_str(payload.decode())
-                answers = [await socket.receive_json() for _ in GIVEN]
-                assert answers[-1] == {"accepted": len(GIVEN)}
+        async with aiohttp.ClientSession() as session, session.ws_connect(f"ws://127.0.0.1:{port}/events") as socket:
+            for payload in GIVEN:
+                await socket.send_str(payload.decode())
+            answers = [await socket.receive_json() for _ in GIVEN]
+            assert answers[-1] == {"accepted": len(GIVEN)}
         await at_work
 
     asyncio.run(both())
@@ -181,17 +186,19 @@ def test_listeners_get_what_they_missed(tmp_path: Path) -> None:
     async def heard(after: str | None, count: int) -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []
         headers = {} if after is None else {"Last-Event-ID": after}
-        async with aiohttp.ClientSession() as session:
-            async with session.get(f"http://127.0.0.1:{port}/composites", headers=headers) as answer:
-                key = ""
-                async for raw in answer.content:
-                    name, _, rest = raw.decode().rstrip("\n").partition(": ")
-                    if name == "id":
-                        key = rest
-                    if name == "data":
-                        found.append((key, json.loads(rest)))
-                    if len(found) == count:
-                        break
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}/composites", headers=headers) as answer,
+        ):
+            key = ""
+            async for raw in answer.content:
+                name, _, rest = raw.decode().rstrip("\n").partition(": ")
+                if name == "id":
+                    key = rest
+                if name == "data":
+                    found.append((key, json.loads(rest)))
+                if len(found) == count:
+                    break
         return found
 
     async def both() -> None:
@@ -224,9 +231,11 @@ def test_sockets_are_told_as_well(tmp_path: Path) -> None:
         at_work = LiveRun(live(tmp_path, Scripted((*GIVEN, SILENT, END), together=5), sink))
         task = asyncio.create_task(at_work.run())
         await listening(port)
-        async with aiohttp.ClientSession() as session:
-            async with session.ws_connect(f"http://127.0.0.1:{port}/composites?after=nothing") as socket:
-                told = [(await socket.receive_json())["event"] for _ in ANSWER]
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"http://127.0.0.1:{port}/composites?after=nothing") as socket,
+        ):
+            told = [(await socket.receive_json())["event"] for _ in ANSWER]
         assert essence(told) == ANSWER
         at_work.stop()
         await task

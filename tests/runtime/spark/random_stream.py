@@ -151,13 +151,12 @@ def stream(folder: Path, cases: dict[int, Case]) -> None:
 def found_in(folder: Path) -> dict[int, list[str]]:
     """Read what the committed micro-batches have written."""
     found: dict[int, list[str]] = {}
-    for log in (folder / "out" / "_spark_metadata").iterdir():
-        if not log.name.split(".")[0].isdigit():
-            continue
-        for line in log.read_text().splitlines()[1:]:
-            path = json.loads(line)["path"].removeprefix("file://")
-            for row in pq.read_table(path).to_pylist():
-                found.setdefault(row["number"], []).append(row["found"])
+    logs = [log for log in (folder / "out" / "_spark_metadata").iterdir() if log.name.split(".")[0].isdigit()]
+    # every tenth log repeats what those before it say, so each file is named once or twice
+    paths = {json.loads(line)["path"] for log in logs for line in log.read_text().splitlines()[1:]}
+    for path in sorted(paths):
+        for row in pq.read_table(path.removeprefix("file://")).to_pylist():
+            found.setdefault(row["number"], []).append(row["found"])
     return found
 
 
@@ -218,7 +217,8 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # workers cannot import it
+for name in (__name__, "agreement"):  # which workers cannot import
+    cloudpickle.register_pickle_by_value(sys.modules[name])  # type: ignore[no-untyped-call]
 
 if __name__ == "__main__":
     sys.exit(main())

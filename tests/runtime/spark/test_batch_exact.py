@@ -103,3 +103,19 @@ def test_an_engine_that_does_not_count_says_so_on_spark(spark: SparkSession) -> 
     found = cepheus.spark.detect(rule, events, shards=2, engine="automata", time_unit="s")
     assert found.dataframe.count() == 1
     assert found.ties() == cepheus.TieCounts.not_counted("automata")
+
+
+def test_moments_beside_rules_whose_work_is_cut_by_time(spark: SparkSession) -> None:
+    """All events have one of two times, so that there are fewer slices than shards; those left over have no work."""
+    rules = """
+    define Silence(n: int) from every 10 s and $n = Count(A() within 10 s from now) where n=$n
+    define Both() from B() and each A() within 5 s from B
+    """
+    events = [{"type": kind, "time": time} for time in (1, 31) for kind in "AB"]
+    frame = spark.createDataFrame([(event["type"], event["time"]) for event in events], "type string, time long")
+    detection = cepheus.spark.detect(rules, frame, shards=4, time_unit="s", provenance=True)
+    assert "slices" in detection.explain()
+    wanted = cepheus.compile(rules).detect(events, time_unit="s", engine="reference").to_events()
+    assert len(wanted) == 3
+    found = sorted((row.type, int(row.time.timestamp()), row.n) for row in detection.dataframe.collect())
+    assert found == sorted((event.type, event.time // 1_000_000, event.attributes.get("n")) for event in wanted)

@@ -170,9 +170,10 @@ def test_what_stands_in_the_way_is_said(spark: SparkSession, tmp_path: Path) -> 
     write_fires(tmp_path / "fires", 600)
     frame = spark.read.parquet(str(tmp_path / "fires"))
     assert "a limit" in reason(RULES, frame.limit(100))
-    assert "the column 'value' is computed" in reason(
-        RULES, frame.selectExpr("type", "at", "area", "value + 1 AS value")
-    )
+    computed = frame.selectExpr("type", "at", "area", "value + 1 AS value")
+    assert "only Spark can tell the condition (value + 1.0D)" in reason(RULES, computed)
+    computed = frame.selectExpr("type", "at + 1 AS at", "area", "value")
+    assert "the column 'at' is computed" in reason(RULES, computed)
     assert "only Spark can tell the condition" in reason(RULES, frame.where("value % 2 < 1"))
     assert "timers" in reason(RULES + "; define T() from 5 s after Smoke()", frame)
     assert "in rule 'C'" in reason(

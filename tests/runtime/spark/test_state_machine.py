@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,9 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from event_rows import whole_job
 from memory_store import MemoryStore
+from pyspark import cloudpickle
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, RuleError, SnapshotError
@@ -24,6 +27,7 @@ from cepheus.runtime.spark import state_machine
 from cepheus.runtime.spark.shard import memory
 from cepheus.runtime.spark.shard_state import Head, LiveShards
 from cepheus.runtime.spark.state_machine import ShardMachine
+from cepheus.runtime.spark.streaming_processor import ShardProcessor
 
 sys.path.append(str(Path(__file__).parents[2] / "engine"))
 
@@ -181,3 +185,20 @@ def test_state_without_a_name_gets_one() -> None:
     ShardMachine(work, LiveShards(), "query", lambda: "a name").handle(store, pa.table({"place": [1]}), 0)
     head = Head.from_bytes(store.head() or b"")
     assert (head.shard, len(head.pieces)) == ("a name", 2)
+
+
+def test_a_thousand_rules_are_sent_in_less_than_spark_can_send() -> None:
+    """Beyond a megabyte Spark's stateful operators fail, in the first micro-batch and with words of their own."""
+    text = "".join(
+        f"define Fire{n}(area: string) from Smoke(area=$a) and last Temp(area=$a and value > {n}) "
+        "within 5 s from Smoke where area=$a;\n"
+        for n in range(1000)
+    )
+    job = whole_job(
+        check(parse(f"event Smoke(area: string); event Temp(area: string, value: double);{text}")), sequenced=False
+    )
+    sent = cloudpickle.dumps(ShardProcessor(job, (7,), late=True))  # type: ignore[no-untyped-call]
+    assert len(sent) < 1 << 18
+    assert len(pickle.dumps(job)) > 1 << 19
+    got = cloudpickle.loads(sent)
+    assert got.work((7,)).job == job

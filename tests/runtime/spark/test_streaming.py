@@ -86,6 +86,29 @@ def test_a_stream_gives_what_one_run_gives_and_goes_on_after_a_stop(spark: Spark
         run(spark, tmp_path, RULES.replace("within 5 s", "within 6 s"))
 
 
+def test_regular_moments_begin_with_the_first_event_of_all(spark: SparkSession, tmp_path: Path) -> None:
+    """It may be one that another rule looks at, or that Spark could leave out: at these moments nothing is counted."""
+    rules = """
+    define Load(n: int) from every 10 s and $n = Count(Smoke(n > 5) within 10 s from now) where n=$n
+    define Hot() from Temp(value > 45)
+    """
+    firsts = [("Temp", 3, 9.0, 1), ("Smoke", 12, None, 1), ("Smoke", 25, None, 9), ("Tick", 41, None, 0)]
+    events = [
+        {"type": kind, "time": time * SECOND, "area": "x", "value": value, "n": n} for kind, time, value, n in firsts
+    ]
+    for number, event in enumerate(events):
+        write_file([event], tmp_path / "in", number)
+    found = cepheus.spark.detect(rules, stream_of(spark, tmp_path / "in"), lateness="0 seconds", shards=2)
+    assert "events Smoke: columns n; all rows" in found.explain()
+    query = found.dataframe.writeStream.format("memory").queryName("loads").trigger(availableNow=True).start()
+    query.awaitTermination()
+    session = cepheus.compile(rules).start(engine="reference", time_unit="us")
+    wanted = [*session.feed(events).to_events(), *session.advance(41 * SECOND).to_events()]
+    assert [(event.time // SECOND, event["n"]) for event in wanted] == [(10, 0), (20, 0), (30, 1), (40, 0)]
+    rows = spark.table("loads").select(f.unix_seconds("time"), "n").collect()
+    assert sorted(map(tuple, rows)) == [(event.time // SECOND, event["n"]) for event in wanted]
+
+
 def test_a_stream_needs_a_watermark(spark: SparkSession, tmp_path: Path) -> None:
     write_file(make_events(3, seed=1), tmp_path, 0)
     events = stream_of(spark, tmp_path)

@@ -168,7 +168,7 @@ def test_rules_that_stay_keep_their_state_and_others_begin_and_end(spark: SparkS
     broken = CHANGED.replace("within 5 s", "within 6 s") + (
         "; define Again() from Fire(area = $a) and last Pair() within 9 s from Fire"
     )
-    with pytest.raises(SnapshotError, match=r"'Again' hangs together with 'Pair'.*\n.*restart=\"fresh state\""):
+    with pytest.raises(SnapshotError, match=r"'Fire' hangs together with 'Pair'.*\n.*restart=\"fresh state\""):
         run(spark, tmp_path, broken)
     fresh = found_in(spark, tmp_path, broken)
     query = fresh.write_stream(

@@ -137,12 +137,12 @@ class CertainFirstEngine:
         """Write down everything that later answers depend on."""
         if self._certain:
             return self._fast.snapshot()
-        return pack(self.name, {"at_work": self._engine.name}, {"engine": self._engine.snapshot()})
+        return pack(self._fast.kept_as, {"at_work": self._engine.name}, {"engine": self._engine.snapshot()})
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot, of certain or uncertain events."""
         with restoring(self):
-            header, blobs = unpack(self.name, data)
+            header, blobs = unpack(self._fast.kept_as, data)
             self._deployed = None  # a snapshot does not tell
             if "at_work" not in header:
                 if is_parallel(header) != isinstance(self._fast, ParallelEngine):

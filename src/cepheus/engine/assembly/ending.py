@@ -8,7 +8,7 @@ from cepheus.core.options import END, Until
 from cepheus.core.time import MAX_TIME
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base.interface import Engine
-from cepheus.rules.model import RuleSet
+from cepheus.rules.model import Collection, Rule, RuleSet, Selection
 from cepheus.rules.timers import Every
 
 
@@ -27,6 +27,14 @@ def require_end(rules: RuleSet, until: Until) -> None:
 def has_timers(rules: RuleSet) -> bool:
     """Whether some rule is evaluated at moments of its own."""
     return any(rule.pattern.timer is not None for rule in rules.rules)
+
+
+def fires_without_events(rule: Rule) -> bool:
+    """Whether a rule may fire at regular moments though there be no event: so it does from the first of all on."""
+    needed = (
+        isinstance(item, Selection) or (isinstance(item, Collection) and item.least > 0) for item in rule.pattern.items
+    )
+    return isinstance(rule.pattern.timer, Every) and not any(needed)
 
 
 def end_input(engine: Engine, rules: RuleSet, until: Until, last: int | None = None) -> EventBatch:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _ENGINES: dict[str, tuple[str, str]] = {
     "columns": ("cepheus.engine.columns.engine", "ColumnsEngine"),
+    "device": ("cepheus.engine.device.calibration", "measured_engine"),
     "automata": ("cepheus.engine.automata.engine", "AutomataEngine"),
     "matching": ("cepheus.engine.matching.engine", "MatchingEngine"),
     "reference": ("cepheus.engine.reference.engine", "ReferenceEngine"),
@@ -44,13 +45,19 @@ _INTERVAL_ENGINES: dict[str, tuple[str, str]] = {
 ROWS = "rows"
 """The engine of queries over rows."""
 
-_ONLY_BY_NAME = ("automata", "matching")
-"""Engines that ``auto`` passes over: what they can run, a faster one can."""
+_ONLY_BY_NAME = ("device", "automata", "matching")
+"""Engines that ``auto`` passes over: what they can run, a faster one can, or one that needs no driver."""
+
+_ON_A_DEVICE = "device"
+"""The engine that works with a device."""
+
+_SAME_STATE = ("columns", _ON_A_DEVICE)
+"""Engines whose snapshots are the same."""
 
 _IN_THREADS = "columns"
 """The engine that can spread its work over threads."""
 
-_FOR_CERTAIN_EVENTS = ("columns", "automata")
+_FOR_CERTAIN_EVENTS = ("columns", "device", "automata")
 """Engines that give way to another as soon as there is something uncertain."""
 
 
@@ -86,6 +93,9 @@ def create(
         options = RunOptions(engine=options)
     name = options.engine
     _require_threads(name, options.threads)
+    if options.device is not None and _ON_A_DEVICE not in name.split("+"):
+        message = f"a device is named, '{options.device}', and the engine {name} works with none"
+        raise OptionError.of("device", message, hint=f"choose the engine {_ON_A_DEVICE}")
     if options.threads not in (1, AUTO) and any(isinstance(rule, Rule) and not _is_dealt_out(rule) for rule in rules):
         options = replace(options, threads=1)  # time is one for all rules: moments and totals are not dealt out
     schema = Schema() if schema is None else schema
@@ -186,6 +196,15 @@ def threads_for(name: str, threads: Threads) -> Threads:
     return threads if name == _IN_THREADS or name.startswith(f"{_IN_THREADS}+") else 1
 
 
+def goes_on_as(name: str, wanted: str) -> str:
+    """The engine that goes on from a snapshot of another: the one that is wanted, if it has the same state.
+
+    >>> goes_on_as("device", "columns"), goes_on_as("reference", "columns")
+    ('columns', 'reference')
+    """
+    return wanted if name in _SAME_STATE and wanted in _SAME_STATE else name
+
+
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -213,6 +232,8 @@ def _load(name: str, options: RunOptions, observe: Observer | None, rules: Seque
         CertainFirstEngine,  # it knows the compiled engines, which are imported when asked for
     )
 
+    if name == _ON_A_DEVICE:
+        return CertainFirstEngine(make(limit, options.device), limit, calculus)
     threads = options.threads if isinstance(options.threads, int) else processors()
     if threads > 1 and name == _IN_THREADS:
         from cepheus.engine.parallel.engine import ParallelEngine

@@ -1,12 +1,13 @@
 """Queries over rows as an engine of rules: events are rows, and every match is a composite event.
 
-A match has the time of its last row, and comes when nothing that may still come can change it: mostly with a later row,
-by time alone where WITHIN ends it, at last with the end of the input.
+A match has the time of its last row; with ALL ROWS PER MATCH each row that is given is an event of its own time. It
+comes when nothing that may still come can change it: mostly with a later row, by time alone where WITHIN ends it, at
+last with the end of the input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from cepheus.rules.check.rows import TYPE_COLUMN
 from cepheus.rules.model import AnyRule
 from cepheus.rules.node_json import node_to_json
 from cepheus.rules.rows.json_form import read_row_rule
-from cepheus.rules.rows.model import RowRule
+from cepheus.rules.rows.model import RowRule, RowsPerMatch
 
 if TYPE_CHECKING:
     from cepheus.engine.rows.matching import RowMatching
@@ -158,6 +159,9 @@ class _Deployed:
         assert given.parts is not None
         name, composite = str(self.rule.name), self.rule.composite.name
         made_of = _made_of(given)
+        told_apart = made_of
+        if self.rule.query.rows is not RowsPerMatch.ONE_ROW:  # rows of one match, and one row in several matches
+            told_apart = [(own, *parts) for own, parts in zip(_ids_in(given.parts.own), made_of, strict=True)]
         first = given.parts.begins[:-1]
         starts = given.parts.columns[TIME_ATTRIBUTE].cast(pa.int64()).to_numpy()[first]
         columns: dict[ColumnKey, pa.Array] = {}
@@ -170,7 +174,7 @@ class _Deployed:
             np.zeros(count, np.int32),
             given.times,
             columns,
-            ids=[composite_id(composite, name, parts) for parts in made_of],
+            ids=[composite_id(composite, name, parts) for parts in told_apart],
             probabilities=None if self.factor == 1.0 else np.full(count, self.factor),
             starts=starts,
             provenance=Provenance((name,), np.zeros(count, np.int32), made_of),
@@ -218,10 +222,15 @@ def _id_columns(rows: EventBatch) -> tuple[pa.Array, pa.Array]:
 def _made_of(given: Given) -> list[tuple[EventId, ...]]:
     """The ids of the rows of each match, in their order."""
     assert given.parts is not None
-    numbers, texts = given.parts.columns[_NUMBER], given.parts.columns[_TEXT]
-    ids: list[EventId] = numbers.to_pylist() if not numbers.null_count else _mixed(numbers, texts)
+    ids = _ids_in(given.parts.columns)
     begins = given.parts.begins.tolist()
     return [tuple(ids[begin:end]) for begin, end in pairwise(begins)]
+
+
+def _ids_in(columns: Mapping[str, Any]) -> list[EventId]:
+    numbers, texts = columns[_NUMBER], columns[_TEXT]
+    found: list[EventId] = numbers.to_pylist() if not numbers.null_count else _mixed(numbers, texts)
+    return found
 
 
 def _mixed(numbers: pa.Array, texts: pa.Array) -> list[EventId]:

@@ -96,6 +96,8 @@ class _Stage:
     @property
     def floor(self) -> int:
         """No composite event of before this time will be made here."""
+        if self.bound >= MAX_TIME:  # the end: rows that no match has got wait for nothing any more
+            return self.bound
         since = self.engine.undecided if isinstance(self.engine, RowRulesEngine) else None
         return self.bound if since is None else min(self.bound, since)
 

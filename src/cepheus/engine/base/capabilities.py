@@ -28,6 +28,9 @@ _COMPUTED_BEFORE = "compute it before, as an attribute of the events"
 
 _NOT_IN_AUTOMATA: frozenset[Enum] = _MANY | {Construct.TIES_ORDERED, Construct.TIMERS, Construct.SINCE_START}
 
+DEVICE = replace(COMPILED, name="device")
+"""It is the engine columns, and leaves to a device what a device does well; whatever that is, it runs the same."""
+
 AUTOMATA = replace(
     COMPILED,
     name="automata",
@@ -133,7 +136,7 @@ INTERVAL_REFERENCE = Support(
 )
 """The meaning of interval rules: it runs all of them."""
 
-CAPABILITIES: tuple[Support, ...] = (COMPILED, AUTOMATA, MATCHING, REFERENCE, NETWORK, SPARK)
+CAPABILITIES: tuple[Support, ...] = (COMPILED, DEVICE, AUTOMATA, MATCHING, REFERENCE, NETWORK, SPARK)
 """The engines and hosts of rules of TESLA."""
 
 INTERVAL_CAPABILITIES: tuple[Support, ...] = (GOALS, INTERVAL_REFERENCE)
@@ -154,7 +157,7 @@ def support_matrix() -> str:
     """The table of constructs, engines and hosts, in Markdown.
 
     >>> print(support_matrix().splitlines()[0])
-    | construct | columns | automata | matching | reference | network | spark |
+    | construct | columns | device | automata | matching | reference | network | spark |
     """
     arrival = " | ".join(support.arrival.value for support in CAPABILITIES)
     return f"{_matrix(things(), CAPABILITIES)}| events may come | {arrival} |\n"

@@ -92,7 +92,8 @@ def _search(context: int, rule_number: int, events_before: int) -> int:
     return _search_steps(context, rule_number, events_before)
 
 
-_search_all = search_all_with(_search, enqueue, compiled)
+search_all = search_all_with(_search, enqueue, compiled)
+"""Search for matches of the accepted rules."""
 
-run = loop_over(process_with(Handling(accept, fetch, _search_all, store_entry), inlined), _search_all, enter)
+run = loop_over(process_with(Handling(accept, fetch, search_all, store_entry), inlined), search_all, enter)
 """Process the queue of composite events and then the input of a context, from where the last call left it."""

@@ -121,6 +121,11 @@ class LoweredEngine:
     def _begin_own(self) -> None:
         """Start with what the kernel needs besides, without rules and events."""
 
+    @property
+    def kept_as(self) -> str:
+        """The name of the engine that its snapshots are of."""
+        return self.name
+
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
         fresh = tesla_rules(rules, self.name)
@@ -448,7 +453,7 @@ class LoweredEngine:
 
     def snapshot(self) -> bytes:
         """The rules and the stored events, as bytes."""
-        return write(self.name, self.saved())
+        return write(self.kept_as, self.saved())
 
     def saved(self) -> Saved:
         """What a snapshot holds: the rules and the stored events."""
@@ -472,7 +477,7 @@ class LoweredEngine:
 
     def _read(self, data: bytes) -> Saved:
         """Open the bytes of rules and stored events, and see to it that they make sense."""
-        saved = read(self.name, data)
+        saved = read(self.kept_as, data)
         require_texts(saved, saved.texts)
         return saved
 

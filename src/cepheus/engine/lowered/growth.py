@@ -6,10 +6,10 @@ import numpy as np
 
 from cepheus.core.time import MIN_TIME
 from cepheus.kernel.context import Context, Scratch, State
-from cepheus.kernel.lanes import rebuild_hash, sweep
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.program import ColumnField, Program, TypeField, Words
 from cepheus.kernel.state import EntryField, GroupState, LaneState, Status, TypeState
+from cepheus.kernel.sweeping import rebuild_hash, sweep
 from cepheus.kernel.tables import zeros_in_lines
 from cepheus.plan.pattern.lower import Lowering
 

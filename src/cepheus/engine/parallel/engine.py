@@ -85,6 +85,11 @@ class ParallelEngine:
         return ColumnsEngine.name
 
     @property
+    def kept_as(self) -> str:
+        """The name of the engine that its snapshots are of."""
+        return self.name
+
+    @property
     def ties(self) -> TieCounts:
         """What all engines have counted of simultaneous events, those that are no more included."""
         return sum((engine.ties for engine in self._engines), self._earlier)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cepheus.core.values import ValueType
 from cepheus.engine.rows.kernel import Places
 from cepheus.kernel.compiled import compiled
+from cepheus.kernel.memory import subtract_overflows
 from cepheus.plan.rows.conditions import COMPARISONS
 from cepheus.rules.rows.expressions import At, Column, Literal, Operation, Operator, RowExpression
 
@@ -23,7 +24,6 @@ Flags = NDArray[np.uint8]
 ValuesOf = Callable[[str], NDArray[Any] | None]
 """The numbers of a column, None if it has none or some are NULL."""
 
-_EXACT = 1 << 53
 _CONSTANT = -1
 _EQUAL, _UNEQUAL, _LESS, _LESS_OR_EQUAL, _GREATER, _GREATER_OR_EQUAL = range(len(COMPARISONS))
 
@@ -38,7 +38,7 @@ class _Term:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``left - minus`` compared with ``right``; ``minus`` may be none."""
+    """``left - minus`` compared with ``right``; ``minus``, if there is one, is an integer."""
 
     left: _Term
     minus: _Term | None
@@ -94,7 +94,7 @@ def _comparison(part: RowExpression, values_of: ValuesOf) -> Comparison | None:
         return None
     second = None if minus is None else _term(minus, values_of, first.values.dtype)
     other = _term(right, values_of, first.values.dtype)
-    if other is None or (minus is not None and second is None):
+    if other is None or (minus is not None and (second is None or second.values.dtype != np.int64)):
         return None
     return Comparison(first, second, COMPARISONS.index(part.operator), other)
 
@@ -105,8 +105,8 @@ def _term(part: RowExpression, values_of: ValuesOf, kind: np.dtype[Any]) -> _Ter
         if isinstance(number, bool) or not isinstance(number, int | float):
             return None
         whole = isinstance(number, int) and part.type is not ValueType.FLOAT
-        if kind == np.float64 and (not whole or abs(number) <= _EXACT):
-            return _Term(np.array([number], np.float64), _CONSTANT)
+        if kind == np.float64:
+            return _Term(np.array([float(number)]), _CONSTANT)
         return _Term(np.array([number], np.int64), _CONSTANT) if kind == np.int64 and whole else None
     found = _column(part, values_of)
     return found if found is not None and found.values.dtype == kind else None
@@ -152,10 +152,8 @@ def clear_where_not(
             value, against = left[at], right[0 if right_back < 0 else other]
             if len(minus):
                 taken = minus[0 if minus_back < 0 else behind]
-                rest = value - taken
-                # a number: neither beyond 64 bits, where an integer would turn round, nor infinite
-                holds = rest - rest == 0 and (rest <= value if taken >= 0 else rest >= value)
-                value = rest
+                holds = not subtract_overflows(int(value), int(taken))  # what is beyond 64 bits is undefined
+                value = value - taken
             # without a branch: nobody can guess how most rows compare
             less, same, more = value < against, value == against, value > against
             held = (less & wants_less) | (same & wants_same) | (more & wants_more)

@@ -24,11 +24,13 @@ class Parts:
     """The rows that matches were made of: some columns, one match after the other.
 
     Those of the match at a place are between ``begins[place]`` and ``begins[place + 1]``. An empty match has the row at
-    which it was found.
+    which it was found, a row of no match itself. ``own`` are the same columns of the row itself, in ``ALL ROWS PER
+    MATCH``; else of the last row.
     """
 
     columns: Mapping[str, Any]
     begins: NDArray[np.int64]
+    own: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class RowEngine:
     """A query over rows with columns of these types; what does not fit is told when it is made.
 
     ``time`` is the column that the times of what is given are read from; without it, it is the first column of ORDER BY
-    if that is a time. ``parts`` are columns that are also given of all rows of each match, in ONE ROW PER MATCH.
+    if that is a time. ``parts`` are columns that are also given of all rows of each match.
     """
 
     query: RowQuery

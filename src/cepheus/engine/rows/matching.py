@@ -130,20 +130,27 @@ class RowMatching:
         unmatched = self._unmatched(found, touched, last=last)
         table, partitions, ends, lines = given_rows(self._query, found, unmatched, self._store, self._given)
         times = self._times(ends)
-        parts = self._parts(found, lines) if self._engine.parts else None
+        parts = self._parts(found, lines, ends) if self._engine.parts else None
         self._forget()
         return Given(table, partitions, times, parts)
 
-    def _parts(self, found: Matches, lines: NDArray[np.int64]) -> Parts:
-        """Some columns of the rows that matches were made of."""
-        starts, lengths = found.lines[lines, FoundMatch.ROWS], found.lines[lines, FoundMatch.LENGTH]
+    def _parts(self, found: Matches, lines: NDArray[np.int64], ends: Places) -> Parts:
+        """Some columns of the rows that matches were made of; ``ends`` are the rows given, or the last ones."""
+        if len(found.lines):
+            starts, lengths = found.lines[lines, FoundMatch.ROWS], found.lines[lines, FoundMatch.LENGTH]
+        else:
+            starts, lengths = np.zeros(len(lines), np.int64), np.zeros(len(lines), np.int64)
+        lengths = np.where(lines < 0, 0, lengths)  # a row of no match
         begins = np.concatenate([[0], np.cumsum(np.maximum(lengths, 1))])
         flat = np.arange(begins[-1]) - np.repeat(begins[:-1] - starts, np.diff(begins))
         none = np.repeat(lengths == 0, np.diff(begins))
-        places = np.repeat(found.lines[lines, FoundMatch.START], np.diff(begins))
+        places = np.repeat(ends, np.diff(begins))  # an empty match is given at the row at which it was found
         places[~none] = found.rows[flat[~none]]
+        return Parts(self._taken(places), begins, self._taken(ends))
+
+    def _taken(self, places: Places) -> dict[str, Any]:
         taken = {name: self._store.take(name, places.astype(np.int32)) for name in self._engine.parts}
-        return Parts({name: as_type(column, self._engine.types[name]) for name, column in taken.items()}, begins)
+        return {name: as_type(column, self._engine.types[name]) for name, column in taken.items()}
 
     @property
     def undecided_since(self) -> int | None:

@@ -156,7 +156,6 @@ _COMPARE = {
     Operator.GREATER: pc.greater,
     Operator.GREATER_OR_EQUAL: pc.greater_equal,
 }
-_EXACT = 1 << 53
 _CHECKED = {
     Operator.ADD: (pc.add_checked, pc.add),
     Operator.SUBTRACT: (pc.subtract_checked, pc.subtract),
@@ -182,8 +181,6 @@ def _operation(operator: Operator, given: list[Vector]) -> Vector | None:
             return None
         case _:
             left, right = _alike(given)
-            if not all(_is_exact(old, new) for old, new in zip(given, (left, right), strict=True)):
-                return None
             return _COMPARE[operator](left, right)
 
 
@@ -193,17 +190,6 @@ def _alike(given: Sequence[Vector]) -> list[Vector]:
     if len(kinds) > 1:
         return [_as(values, pa.float64()) for values in given]
     return [_as(values, next(iter(kinds), pa.int64())) for values in given]
-
-
-def _is_exact(old: Vector, new: Vector) -> bool:
-    """Whether integers that became floats are the same numbers: beyond 2^53 some have no float."""
-    if old.type != pa.int64() or new.type != pa.float64():
-        return True
-    if isinstance(old, pa.Scalar):
-        return not old.is_valid or abs(old.as_py()) <= _EXACT
-    bounds = pc.min_max(old)
-    low, high = bounds["min"].as_py(), bounds["max"].as_py()
-    return low is None or (low >= -_EXACT and high <= _EXACT)
 
 
 def _arithmetic(operator: Operator, given: list[Vector]) -> Vector | None:

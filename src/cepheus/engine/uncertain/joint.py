@@ -61,6 +61,9 @@ ends belong to it, and a point that is left out.
 """
 
 _TOLERANCE = 1e-10
+_NEARLY_SURE = 1.0 - 1e-10
+"""A band that holds with this probability is multiplied in: what it has to do with others changes nothing more."""
+
 _DEEPEST = 48
 _MOST_CUTS = 256
 _NO_ROOM = -float(OUTPUT_FULL)
@@ -224,11 +227,10 @@ def _item(
     count, alone = 0, 1.0
     for band in range(begin, end):
         p = band_probability(context, memory, band)
-        if _asks(memory, pivot, band, band + 1):
+        if p < _NEARLY_SURE and _asks(memory, pivot, band, band + 1):
             alone *= p
-            if p < 1.0:
-                _write_band(context, memory, pivot, band, item + 8 * (_HEAD + _BAND * count))
-                count += 1
+            _write_band(context, memory, pivot, band, item + 8 * (_HEAD + _BAND * count))
+            count += 1
         else:
             weight *= p
     if count == 0 or alone == 0.0:

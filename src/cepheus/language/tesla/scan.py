@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from lark import Token
@@ -80,6 +80,7 @@ class Scanner:
         comments: list[Token] = []
         errors = _surrogates(source)
         keywords = self.keywords
+        words: set[str] = set()
         for match in self._pattern.finditer(source.text):
             kind = match.lastgroup
             if kind is None:  # the end of the text
@@ -87,9 +88,12 @@ class Scanner:
             start, end = match.span(kind)
             text = match[kind]
             if kind == "NAME":
-                kind = keywords.get(text.lower(), kind)
+                word = text.lower()
+                words.add(word)
+                kind = keywords.get(word, kind)
             elif kind == "quoted":
                 kind, text = "NAME", text[1:-1]
+                words.add(text.lower())
             elif kind == "COMMENT":
                 comments.append(Lexeme(kind, text, start, end))
                 continue
@@ -97,16 +101,9 @@ class Scanner:
                 errors.append(_lexical_error(kind, Span(source, start, end), tokens))
                 continue
             tokens.append(Lexeme(kind, text, start, end))
-        _classify_units(tokens)
-        _classify_beginnings(tokens)
-        _classify_membership(tokens)
-        _classify_calls(tokens)
-        classify_beliefs(tokens)
-        _classify_errors(tokens)
-        _classify_groups(tokens)
-        _classify_collections(tokens)
-        _classify_ties(tokens)
-        _classify_timers(tokens)
+        for classify, some_of in _PASSES:
+            if some_of is None or not some_of.isdisjoint(words):
+                classify(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
 
@@ -322,6 +319,21 @@ def _classify_ties(tokens: list[Token]) -> None:
             begins = index == 0 or tokens[index - 1].type == "SEMICOLON"
             if begins or follower.lower() in TIES:
                 token.type = "TIES"
+
+
+_PASSES: tuple[tuple[Callable[[list[Token]], None], frozenset[str] | None], ...] = (
+    (_classify_units, None),
+    (_classify_beginnings, frozenset({"start", "approximate"})),
+    (_classify_membership, frozenset({"in", "is"})),
+    (_classify_calls, None),
+    (classify_beliefs, frozenset({"network"})),
+    (_classify_errors, frozenset({"error"})),
+    (_classify_groups, frozenset({"top", "per"})),
+    (_classify_collections, frozenset({"all"})),
+    (_classify_ties, frozenset({"ties"})),
+    (_classify_timers, _TIMERS),
+)
+"""What tells tokens apart that the text alone does not, in order; a pass is made if one of its words is in the text."""
 
 
 def _has_scope(tokens: list[Token], opening: int) -> bool:

@@ -21,6 +21,7 @@ FEW_VALUES = 12
 """Whole numbers with so few values are also looked at as categories."""
 
 BEST_VALUES = 2
+MOST_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +60,11 @@ def _conditions(state: State, task: Task, place: str, column: Column, values: Fl
 
 def categories(state: State, task: Task, column: Column, values: Floats) -> Iterator[tuple[float, Bound]]:
     """The values of an attribute that are worth most as the only ones allowed."""
-    if not len(values):
-        return
-    known = ~np.isnan(values)
-    pairs = np.unique(np.stack([values[known], state.bindings.trace[known].astype(np.float64)]), axis=1)
-    if not pairs.size:
-        return
-    distinct, code = np.unique(pairs[0], return_inverse=True)
-    traces = pairs[1].astype(np.int64)
-    weight, positive = task.traces.weight[traces], task.traces.positive[traces]
-    found = np.bincount(code, weight * (positive & task.wanted[traces]), minlength=len(distinct)).astype(np.float64)
-    alarms = np.bincount(code, weight * ~positive, minlength=len(distinct)).astype(np.float64)
-    worth = task.worth(found, alarms)
-    for place in np.argsort(-worth)[:BEST_VALUES].tolist():
-        if np.isfinite(worth[place]):
-            yield float(worth[place]), Bound(column.name, "=", float(distinct[place]))
+    mine = task.traces.positive[state.bindings.trace] & ~np.isnan(values)
+    distinct, counts = np.unique(values[mine], return_counts=True)
+    found = [
+        (task.worth_of(state.bindings, values == value), Bound(column.name, "=", value))
+        for value in distinct[np.argsort(-counts)][:MOST_VALUES].tolist()
+    ]
+    found.sort(key=lambda each: -each[0])
+    yield from (each for each in found[:BEST_VALUES] if np.isfinite(each[0]))

@@ -57,7 +57,10 @@ def _alone(state: State, task: Task, reference: str) -> State:
     """
     names = list(dict.fromkeys([TERMINATOR, reference]))
     columns = np.stack([state.bindings.trace, *(state.bindings.events[name] for name in names)])
-    rows = np.unique(columns, axis=1)
+    columns = columns[:, np.lexsort(columns[::-1])]
+    first = np.ones(columns.shape[1], np.bool_)
+    first[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    rows = columns[:, first]
     bindings = Bindings(rows[0], dict(zip(names, rows[1:], strict=True)))
     parts = tuple(part for part in state.draft.places if part.name == reference)
     return State.of(task, replace(state.draft, parts=parts), bindings)

@@ -21,6 +21,8 @@ from cepheus.learning.traces import TERMINATOR
 
 _NEGATED = "#not"
 MOST_STEPS = 4
+SHARES = (1.0, 0.4, 0.16, 0.06, 0.025)
+"""The windows that are narrowed down, as shares of the horizon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +56,31 @@ class _Ruled:
 
 
 def _narrowed(state: State, task: Task, event_type: str) -> _Ruled | None:
-    within = task.hints.window or task.horizon
+    """The best negation of a type, narrowed down from windows of several lengths."""
+    longest = task.hints.window or task.horizon
     times = times_at(task.history, state.draft, state.bindings, TERMINATOR)
-    table = joined(state.bindings, _NEGATED, task.history.types[event_type], times, within)
+    table = joined(state.bindings, _NEGATED, task.history.types[event_type], times, longest)
     if not len(table):
         return None
-    ruled = _Ruled(Absence(event_type, within), table, _worth(state, task, table))
+    whole = _Ruled(Absence(event_type, longest), table, -np.inf)
+    gap = _gaps(state, task, whole)
+    found = []
+    for share in (1.0,) if task.hints.window is not None else SHARES:
+        within = max(round(share * longest), 1)
+        inside = table.where(gap <= within)
+        if len(inside):
+            found.append(_narrowest(state, task, _made(state, task, Absence(event_type, within), inside)))
+    best = max(found, key=lambda each: each.worth)
+    return best if best.worth > state.worth + 0.01 else None
+
+
+def _narrowest(state: State, task: Task, ruled: _Ruled) -> _Ruled:
     for _ in range(MOST_STEPS):
         best = max(_narrower(state, task, ruled), key=lambda each: each.worth, default=None)
         if best is None or best.worth <= ruled.worth + 0.01:
             break
         ruled = best
-    return ruled if ruled.worth > state.worth + 0.01 else None
+    return ruled
 
 
 def _worth(state: State, task: Task, table: Bindings) -> float:

@@ -13,7 +13,8 @@ from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.interval.model import Atom
 from cepheus.rules.model import AnyRule, RuleSet
-from cepheus.rules.rows.model import ALL_EVENTS, RowRule, RowsPerMatch
+from cepheus.rules.rows.expressions import Column
+from cepheus.rules.rows.model import ALL_EVENTS, Named, RowQuery, RowRule, RowsPerMatch
 from cepheus.rules.rows.pattern import written
 from cepheus.rules.rows.types import given_types
 from cepheus.rules.rows.waiting import endless_part
@@ -57,7 +58,9 @@ def check_rows(rules: RuleSet, known: KnownTypes, findings: Findings) -> Checked
         rule = rules.row_rules[number]
         _check_form(rule, findings)
         columns = _columns(rule, known, made, heads, findings)
-        types = given_types(replace(rule.query, rows=RowsPerMatch.ONE_ROW), columns, findings.error)
+        if rule.query.rows is not RowsPerMatch.ONE_ROW:
+            rule = replace(RowRule.of(_with_columns_shown(rule.query, columns)), name=rule.name, span=rule.span)
+        types = given_types(rule.query, columns, findings.error)
         attributes = tuple(replace(each, type=types.get(each.name)) for each in rule.composite.attributes)
         read = tuple(Attribute(name, columns.get(name), optional=True, by_use=True) for name in rule.query.read())
         done[number] = replace(rule, composite=replace(rule.composite, attributes=attributes), columns=read)
@@ -84,16 +87,8 @@ def _in_order(rules: Sequence[RowRule]) -> list[int]:
 
 
 def _check_form(rule: RowRule, findings: Findings) -> None:
-    """A match is one event, and rows of a stream come in the order of time."""
-    query = rule.query
-    if query.rows is not RowsPerMatch.ONE_ROW:
-        findings.error(
-            "rows-per-match",
-            f"'{query.name}' has {query.rows.value}, but a match is one event",
-            find_name(query.span, "ALL"),
-            "leave it out, or run the query over a table with cepheus.match_recognize",
-        )
-    for place, key in enumerate(query.order):
+    """Rows of a stream come in the order of time."""
+    for place, key in enumerate(rule.query.order):
         if place or key.column != TIME_ATTRIBUTE or key.descending:
             findings.error(
                 "order",
@@ -101,6 +96,24 @@ def _check_form(rule: RowRule, findings: Findings) -> None:
                 key.span,
                 "write ORDER BY time; what orders simultaneous events is the option sequence",
             )
+
+
+def _with_columns_shown(query: RowQuery, columns: Columns) -> RowQuery:
+    """A query for all rows that says which columns they have: those of the rows and measures, where it has no SELECT.
+
+    The time is left out, as it is that of the event, and so is the type, as the event has its own.
+    """
+    select = query.select
+    if select is None:
+        names = (name for name in query.given(tuple(columns)) if name not in _OWN)
+        select = tuple(Named(name, Column(name, None, query.span), query.span) for name in names)
+    plain = (each for each in select if not _is_its_time(each))
+    return replace(query, select=tuple(plain))
+
+
+def _is_its_time(shown: Named) -> bool:
+    is_time = isinstance(shown.expression, Column) and shown.expression.name == TIME_ATTRIBUTE
+    return is_time and shown.name == TIME_ATTRIBUTE
 
 
 def _columns(

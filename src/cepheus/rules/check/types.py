@@ -27,7 +27,7 @@ from cepheus.rules.expressions import (
 from cepheus.rules.function_record import Kind
 from cepheus.rules.functions import CONNECTIVES, FUNCTIONS
 from cepheus.rules.model import Aggregation, Assignment, Rule
-from cepheus.rules.walk import transform
+from cepheus.rules.walk import transform, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +210,8 @@ class _Search:
 
 def with_doubles(scope: RuleScope, inferred: InferredTypes) -> Rule:
     """A rule in which every choice between an int and a double says that it gives a double."""
+    if not any(isinstance(node, Call) for node in walk(scope.rule)):
+        return scope.rule
     return _Marker(scope, inferred).marked(scope.rule)
 
 

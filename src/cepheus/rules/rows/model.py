@@ -119,8 +119,18 @@ class RowQuery:
         return (name,)
 
     def read(self) -> tuple[str, ...]:
-        """The columns of rows that the clause names, each once."""
-        return tuple(dict.fromkeys((*self.partition, *(key.column for key in self.order), *self.kept())))
+        """The columns of rows that the query names, each once."""
+        return tuple(
+            dict.fromkeys((*self.partition, *(key.column for key in self.order), *self.kept(), *self._shown()))
+        )
+
+    def _shown(self) -> list[str]:
+        """The columns of rows that SELECT and WHERE name: where all rows are given, they have them."""
+        if self.rows is RowsPerMatch.ONE_ROW:
+            return []
+        measures = {each.name for each in self.measures}
+        named = [*(each.expression for each in self.select or ()), *(() if self.where is None else (self.where,))]
+        return [name for expression in named for name in columns_of(expression) if name not in measures]
 
     def kept(self) -> tuple[str, ...]:
         """The columns of rows that conditions and measures read, each once."""
@@ -157,7 +167,8 @@ class RowQuery:
 class RowRule:
     """A query over rows as a rule: each of its matches is an event, at the time of its last row.
 
-    ``composite`` has what a match gives: the columns of partitions and the measures, or those of SELECT. ``columns``
+    With ALL ROWS PER MATCH each row that is given is an event, at its own time. ``composite`` has what is given: the
+    columns of partitions and the measures, for all rows also their other columns, or those of SELECT. ``columns``
     are those that the query reads, with their types as far as the checks know them. ``name`` is None until given
     (``name_rules``).
     """
@@ -187,7 +198,6 @@ class RowRule:
     @classmethod
     def of(cls, query: RowQuery) -> RowRule:
         """A query as a rule, before anything is known of its columns."""
-        measures = (each.name for each in query.measures)
-        names = (*query.partition, *measures) if query.select is None else [each.name for each in query.select]
+        names = query.given(()) if query.select is None else [each.name for each in query.select]
         attributes = tuple(Attribute(name, None, optional=True) for name in dict.fromkeys(names))
         return cls(query, EventType(query.name, attributes, query.span), span=query.span)

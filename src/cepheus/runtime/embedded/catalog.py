@@ -208,6 +208,8 @@ def refuse_redeclared(rules: RuleSet, before: Schema, after: Schema) -> None:
     for name in positional:
         if name in before and name in after:
             _refuse_other_names(before[name], after[name])
+    if not heads:
+        return
     for name in dict.fromkeys(name for rule in rules.rules for name in sorted(types_read(rule))):
         if name in heads and name in before and name in after:
             _refuse_retyped(before[name], after[name])

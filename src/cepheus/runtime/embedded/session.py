@@ -20,7 +20,7 @@ from cepheus.core.event import AsEvent, Event
 from cepheus.core.options import RunOptions
 from cepheus.core.time import TimeCheck
 from cepheus.engine.assembly.ending import end_input, has_timers, require_end
-from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
+from cepheus.engine.assembly.registry import create, goals_of, goes_on_as, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base.batch_bytes import batch_from_bytes, batch_to_bytes
 from cepheus.engine.base.snapshot import pack, restoring
@@ -376,7 +376,8 @@ class Session:
     def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
         require_same_ties(self.rules, catalog.checked.rules)
-        options = options_of(header, self._options)
+        engine_name = goes_on_as(header["engine"], self._options.engine)
+        options = options_of(header | {"engine": engine_name}, self._options)
         threads = 1 if has_timers(catalog.checked.rules) else threads_for(options.engine, options.threads)
         engine = create(replace(options, threads=threads))
         engine.restore(blobs["engine"])

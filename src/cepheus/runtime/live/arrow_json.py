@@ -124,7 +124,8 @@ class ArrowJson:
 
     def decode(self, lines: bytes, count: int) -> DecodedRows | None:
         """The rows of payloads, one a line; None if they are not as expected."""
-        if self._schema is None:
+        # Every payload begins an object: a first one that is null would crash Arrow.
+        if self._schema is None or not lines.startswith(b"{") or lines.count(b"\n{") != count - 1:
             return None
         try:
             table = pa_json.read_json(

@@ -9,7 +9,7 @@ and a sink's in this one:
 
     open(position), then write(output) again and again, flush() before each saving of state, close()
 
-Whoever loses its connection raises ``Disconnected``; the loop closes it, waits a while, and opens it again where it was.
+Whoever loses its connection raises ``Disconnected``; the loop closes it, waits, and opens it again where it was.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class LiveCounts:
         return self.links.setdefault(name, Link(kind))
 
     def health(self, overdue: float) -> tuple[bool, dict[str, Any]]:
-        """Whether all is well, and how everything is; a state that was not saved for ``overdue`` seconds is not well."""
+        """Whether all is well, and how everything is; it is not if state was not saved for ``overdue`` seconds."""
         now = self.clock()
         since_saved = now - self.saved_at if self.saved_at else None
         cut_off = [name for name, link in self.links.items() if not link.connected and not link.over]

@@ -71,7 +71,7 @@ class Live:
     monitoring: Listen | None = None
 
     def __post_init__(self) -> None:
-        names = [each.name for each in (*self.sources, *self.sinks)]
+        names = [source.name for source in self.sources] + [sink.name for sink in self.sinks]
         names += [self.dead_letters.name] if self.dead_letters else []
         for name in names:
             if names.count(name) > 1:

@@ -88,7 +88,7 @@ def check_live(live: Live, path: Path, composites: Mapping[str, object]) -> None
 
 
 def _table(folder: Path) -> Table[Values]:
-    sources = {name: _end(name, kind, _SOURCE | {"payload": _payload(folder)}) for name, kind in _kinds(folder, 0)}
+    sources = {name: _end(name, kind, {**_SOURCE, "payload": _payload(folder)}) for name, kind in _kinds(folder, 0)}
     sinks = {name: _end(name, kind, _SINK) for name, kind in _kinds(folder, 1)}
     letters = {name: _end(name, kind, {"name": text}) for name, kind in _kinds(folder, 1)}
     return Table(

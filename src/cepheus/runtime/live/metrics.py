@@ -20,7 +20,7 @@ def metrics_page(counts: LiveCounts) -> tuple[bytes, str]:
     from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
     registry = CollectorRegistry()
-    registry.register(_Collector(counts))  # type: ignore[arg-type]  # it has what a collector needs
+    registry.register(_Collector(counts))
     return generate_latest(registry), CONTENT_TYPE_LATEST
 
 
@@ -88,5 +88,5 @@ def _histogram(name: str, words: str, spread: Spread) -> Metric:
     for bound, count in zip([*map(str, spread.bounds), "+Inf"], spread.classes, strict=True):
         seen += count
         buckets.append((bound, seen))
-    family.add_metric([], buckets, spread.total)  # type: ignore[arg-type]  # a list of pairs is what it takes
+    family.add_metric([], buckets, spread.total)
     return family

@@ -51,13 +51,14 @@ async def connected_client(
     name: str,
     around: Surroundings,
     arrived: Callable[[Any, Any, Any], None] | None,
-    lost: Callable[[str], None],
+    lost: Callable[[str], object],
 ) -> Any:
     """A client that is connected, its thread running; ``lost`` is called, in that thread, when it no longer is.
 
     With ``arrived`` the broker keeps what is published while the client is away, and messages wait to be acknowledged.
     """
     from paho.mqtt import client as paho
+    from paho.mqtt.enums import CallbackAPIVersion
     from paho.mqtt.packettypes import PacketTypes
     from paho.mqtt.properties import Properties
 
@@ -68,15 +69,21 @@ async def connected_client(
         if not answered.done():
             answered.set_result(code)
 
+    def connected(_client: Any, _data: Any, _flags: Any, code: Any, _properties: Any) -> None:
+        loop.call_soon_threadsafe(answer, code)
+
+    def disconnected(_client: Any, _data: Any, _flags: Any, code: Any, _properties: Any) -> None:
+        lost(str(code))
+
     client = paho.Client(
-        paho.CallbackAPIVersion.VERSION2,
+        CallbackAPIVersion.VERSION2,
         client_id=name,
         protocol=paho.MQTTv5,
         manual_ack=arrived is not None,
         reconnect_on_failure=False,
     )
-    client.on_connect = lambda _c, _d, _f, code, _p: loop.call_soon_threadsafe(answer, code)
-    client.on_disconnect = lambda _c, _d, _f, code, _p: lost(str(code))
+    client.on_connect = connected
+    client.on_disconnect = disconnected
     client.max_inflight_messages_set(_IN_FLIGHT)
     if arrived is not None:
         client.on_message = arrived
@@ -84,7 +91,7 @@ async def connected_client(
         client.username_pw_set(address.user, address.password)
     if address.secure:
         client.tls_set()
-    properties = Properties(PacketTypes.CONNECT)
+    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
     properties.ReceiveMaximum = _IN_FLIGHT
     if arrived is not None:
         properties.SessionExpiryInterval = _KEPT_SECONDS

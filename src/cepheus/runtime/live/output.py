@@ -1,7 +1,7 @@
 """Composite events on their way out: as JSON, each with a key that names it for ever.
 
 A composite event's id is made of its rule and its parts. Rules over intervals and timers may make several of the same
-parts, so the key adds the time and, where even that is the same, the how-manieth it is: in the same stream it is the same.
+parts, so the key adds the time and, where even that is the same, a count: in the same stream the key is the same.
 """
 
 from __future__ import annotations

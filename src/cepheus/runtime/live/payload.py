@@ -3,9 +3,9 @@
     format = "json"                       # or "avro", "protobuf"
     type = "Temp"                         # if payloads do not tell it
     each = "data.readings"                # where the events of a payload are, if it holds several
-    fields = { time = "meta.ts", area = "$topic.1", value = "v" }     # fields of events, by the way to them
+    fields = { time = "meta.ts", area = "$topic.1" }    # the fields of events, by the way to them
 
-A payload is an object; without ``fields`` its keys are the fields of the event. A way goes through objects by their keys,
+A payload is an object; without ``fields`` its keys are the fields of the event. A way goes through objects by keys,
 separated by dots, and through lists by places counted from 0. ``$topic`` is the message's topic or subject, and
 ``$topic.1`` the part of it at place 1.
 """
@@ -43,7 +43,8 @@ Way = tuple[str, ...]
 class Records(Protocol):
     """Decodes one payload: the object that it holds or, where the format has such, several."""
 
-    def __call__(self, payload: bytes) -> Sequence[Record]: ...
+    def __call__(self, payload: bytes) -> Sequence[Record]:
+        """Decode it; EventError if it cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class Decoder:
 
     def __init__(self, payload: Payload, expected: Schema, options: RunOptions, *, intervals: bool = False) -> None:
         self._payload = payload
+        self.fewest = FEWEST
         self._records = payload.records()
         self._ways = {name: tuple(way.split(".")) for name, way in payload.fields.items()}
         self._each: Way | None = None if payload.each is None else tuple(payload.each.split("."))
@@ -121,12 +123,12 @@ class Decoder:
 
     def decode(self, messages: Messages) -> Decoded:
         """The events of some messages."""
-        if self._arrow is not None and len(messages) >= FEWEST:
+        if self._arrow is not None and len(messages) >= self.fewest:
             rows = self._arrow.decode(_joined(messages), len(messages))
             if rows is not None:
                 return Decoded(rows, messages.numbers, range(len(messages)))
         decoded, records = self._one_by_one(messages)
-        if self._arrow is not None and len(messages) >= FEWEST:
+        if self._arrow is not None and len(messages) >= self.fewest:
             self._arrow.learn(records)
         return decoded
 

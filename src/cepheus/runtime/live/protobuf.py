@@ -43,7 +43,7 @@ def _message_class(descriptor: Path | None, message: str | None) -> Any:
         files = descriptor_pb2.FileDescriptorSet.FromString(descriptor.read_bytes())
         pool = descriptor_pool.DescriptorPool()
         for file in files.file:
-            pool.Add(file)  # type: ignore[no-untyped-call]
+            pool.Add(file)
     except OSError as error:
         reason = (error.strerror or "it cannot be opened").lower()
         raise OptionError.of("file", f"the descriptor '{descriptor}' cannot be read: {reason}") from None

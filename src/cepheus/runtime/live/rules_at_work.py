@@ -1,7 +1,7 @@
-"""The rules of a live run: made ready, and, where a run goes on with other rules than it had, changed where they differ.
+"""The rules of a live run: made ready and, where a run goes on with other rules than it had, changed.
 
-Rules that are the same keep what they remember, new ones begin now, those that are gone end. A rule that changed is a new
-one. What does not go with the state is refused, with the way out.
+Rules that are the same keep what they remember, new ones begin now, those that are gone end. A rule that changed is a
+new one. What does not go with the state is refused, with the way out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What senders push, written down before they are answered: the spool makes a source of it that can be read again.
 
 Whoever posts, or publishes to a broker that forgets what was acknowledged, is answered once its message is on the disk.
-From there the messages are read like lines of a growing file. Files of the spool whose messages are all covered by saved
-state are removed.
+From there the messages are read like lines of a growing file. Files of the spool whose messages are all covered by
+saved state are removed.
 
 A message is a head (its length, that of its topic, a checksum), the topic, the payload. What a crash cut off at the end
 was never answered, and is dropped.

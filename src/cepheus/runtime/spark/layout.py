@@ -149,6 +149,12 @@ class EventLayout:
         starts, times = rows.column(START), rows.column(TIME)
         return _filled(pc.coalesce(starts, times) if starts.null_count else starts, "start")
 
+    def plain(self, batch: EventBatch) -> EventBatch:
+        """The same events, without the mark by which shards know their own."""
+        if not self.marks_owned:
+            return batch
+        return replace(batch, columns={key: column for key, column in batch.columns.items() if key != OWNED_COLUMN})
+
     def _ids(self, rows: pa.RecordBatch) -> Ids | None:
         match self.ids:
             case IdKind.NONE:

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pyspark.accumulators import AccumulatorParam
+from pyspark.accumulators import Accumulator, AccumulatorParam
 
 from cepheus.core.errors import OptionError
 from cepheus.core.time import MILLISECOND
@@ -36,6 +36,7 @@ from cepheus.runtime.spark.stream_sinks import StreamSink
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -128,7 +129,8 @@ class _Counts(AccumulatorParam[dict[str, Any]]):
     """Collects what shards count; a shard that is run twice counts once."""
 
     def zero(self, value: dict[str, Any]) -> dict[str, Any]:
-        return dict(value)
+        del value
+        return {}
 
     def addInPlace(self, value1: dict[str, Any], value2: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         value1.update(value2)
@@ -195,6 +197,7 @@ class MicroBatches:
         self._run = uuid4().hex
         self._names = ", ".join(str(rule.name) for group in job.groups for rule in group.rules)
         self._one_at_a_time = Lock()
+        self._counter: Accumulator[dict[str, Any]] | None = None
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Run a micro-batch, and let the sink write what it gives."""
@@ -202,7 +205,7 @@ class MicroBatches:
             began = time.monotonic()
             context = rows.sparkSession.sparkContext
             context.setJobDescription(f"cepheus {_short(self._names)}: micro-batch {batch}")
-            counter = context.accumulator({}, _Counts())
+            counter = self._counting(context)
             task = ShardTask(
                 self._works,
                 self._folder,
@@ -217,15 +220,25 @@ class MicroBatches:
             )
             found = self._found(self._packed(rows), task)
             self._write(found, batch)
-            if len(counter.value) < len(
-                self._works
-            ):  # the sink did not ask for the rows: the state goes on all the same
+            if len(self._counted(batch)) < len(self._works):
+                # the sink did not ask for all rows, or has had them: the state goes on all the same
                 marked = self._packed(rows).unionByName(self._marks(rows))
                 self._found(marked, task).write.format("noop").mode("overwrite").save()
-            counted = list(counter.value.values())
-            done = BatchProgress.of(batch, counted, time.monotonic() - began)
+            done = BatchProgress.of(batch, self._counted(batch), time.monotonic() - began)
             self.progress.add(done)
             _LOG.info("%s", told(self._names, done))
+
+    def _counting(self, context: SparkContext) -> Accumulator[dict[str, Any]]:
+        """The one counter of the run, at nothing: Spark keeps every one that there ever was."""
+        if self._counter is None:
+            self._counter = context.accumulator({}, _Counts())
+        self._counter.value = {}
+        return self._counter
+
+    def _counted(self, batch: int) -> list[dict[str, Any]]:
+        """What the shards have counted in a micro-batch."""
+        assert self._counter is not None
+        return [counted for key, counted in self._counter.value.items() if key.startswith(f"{batch}/")]
 
     def _packed(self, rows: DataFrame) -> DataFrame:
         shards, sources = len(self._works), len(self._times.delays)

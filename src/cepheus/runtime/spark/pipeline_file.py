@@ -76,6 +76,7 @@ class DetectSpec:
     engine: str | None = None
     limit: int | None = None
     threads: int | None = None
+    device: str | None = None
     calculus: Calculus | None = None
     lateness: str | int | None = None
     until: str | int | None = None

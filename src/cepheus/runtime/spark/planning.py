@@ -9,7 +9,7 @@ from cepheus.core.errors import Diagnostic, OptionError, RuleError
 from cepheus.core.options import AUTO, OnBadEvent, RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
-from cepheus.engine.assembly.ending import has_timers, require_end
+from cepheus.engine.assembly.ending import fires_without_events, has_timers, require_end
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.capabilities import SPARK
 from cepheus.plan.pattern.constructs import require_rules
@@ -17,7 +17,7 @@ from cepheus.plan.split import ByBand, Split, WayName, Whole, split
 from cepheus.plan.split.component import AttributeKey, uncertain_attributes
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
-from cepheus.rules.model import AnyRule, RuleSet
+from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.resolve import resolve
 from cepheus.rules.run_settings import has_ties_ordered
 from cepheus.runtime.spark.error_layout import ErrorLayout
@@ -26,7 +26,7 @@ from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.pushdown import Condition, Pushdown
 from cepheus.runtime.spark.routing import Placement, Routed, SourceRows, id_kind, source_rows
 from cepheus.runtime.spark.shard import GroupJob, Job
-from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
+from cepheus.runtime.spark.sources import Naming, Source, is_stream, kind_of, schema_of
 from cepheus.uncertainty.belief.belief import beliefs_of
 
 
@@ -99,6 +99,11 @@ class Planned:
         """
         types = Schema({**self.checked.composites, **self.inputs}.values())
         options = self.options
+        told: set[str] = set()
+        tells = []
+        for one in routed:
+            tells.append(frozenset(one.group.inputs) - told)
+            told |= tells[-1]
         groups = tuple(
             GroupJob(
                 one.group.rules,
@@ -108,9 +113,10 @@ class Planned:
                 (edges or {}).get(one.shards.start, ()),
                 isinstance(one.group.way, ByBand),
                 self._beliefs(one.group.rules),
-                lasts,
+                lasts if has_timers(RuleSet.of(one.group.rules)) else None,
+                late,
             )
-            for one in routed
+            for one, late in zip(routed, tells, strict=True)
         )
         return Job(self.events, self.composites, groups)
 
@@ -139,6 +145,9 @@ def plan(
     doubtful = any(naming.probability in source.frame.columns for source in sources)
     uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
+    waits_for_first = is_stream(sources) and any(map(fires_without_events, checked.rules.rules))
+    if waits_for_first:
+        found = _with_all_events(found)
     filters = event_filters((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
     filters += interval_filters(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
     filters += row_filters(checked.rules.row_rules)
@@ -161,7 +170,9 @@ def plan(
     rows, unfiltered = [], []
     for source in prepared_from:
         conditions = {
-            name: pushdown.condition(source, name, name in declared) for name in source.types if name in inputs
+            name: None if waits_for_first else pushdown.condition(source, name, name in declared)
+            for name in source.types
+            if name in inputs
         }
         pushed |= conditions
         prepared = source_rows(source, inputs, events, naming, conditions)
@@ -189,6 +200,23 @@ def plan(
         tuple(unfiltered),
         frozenset(ways),
         uncertain,
+    )
+
+
+def _with_all_events(found: Split) -> Split:
+    """Send all events to where rules may fire without one: a stream begins with the first event of all.
+
+    Of a finite input it is asked for before. Engines pass over what their rules do not look at.
+    """
+    everything = tuple(event_type.name for event_type in found.inputs)
+    return replace(
+        found,
+        groups=tuple(
+            replace(group, inputs=everything)
+            if any(isinstance(rule, Rule) and fires_without_events(rule) for rule in group.rules)
+            else group
+            for group in found.groups
+        ),
     )
 
 

@@ -7,6 +7,7 @@ one after the other, and holds no more of them than its matches may still look a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,7 +20,8 @@ from cepheus.core.values import ValueType
 from cepheus.engine.rows.engine import RowEngine
 from cepheus.language.sql import parse_query
 from cepheus.rules.model import RuleSet
-from cepheus.rules.rows.model import OrderKey, RowQuery, RowsPerMatch
+from cepheus.rules.rows.expressions import Column as RowColumn
+from cepheus.rules.rows.model import Named, OrderKey, RowQuery, RowsPerMatch
 from cepheus.rules.rows.types import output_types
 from cepheus.runtime.embedded.row_tables import ENGINES, column_types, in_own_types, matches_in, no_such_engine
 from cepheus.runtime.spark.detect import cores, find
@@ -63,7 +65,7 @@ def match_recognize(
     The frame may be a stream. Then ORDER BY names its time, which the watermark goes by, and if need be a column of
     integers that orders rows of one time; ``lateness`` is how late rows may be, unless the frame has a watermark, and
     ``shards`` how many parts the state is cut into. A match is given as soon as later rows cannot change it; one that
-    may wait for ever is warned of. ALL ROWS PER MATCH is for finite frames.
+    may wait for ever is warned of.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -85,6 +87,9 @@ def _of_stream(
     query: RowQuery, frame: DataFrame, lateness: str | int | timedelta | None, shards: int | None
 ) -> DataFrame:
     """The matches in a stream: the query as a rule of ``detect``."""
+    if query.rows is not RowsPerMatch.ONE_ROW and query.select is None:
+        names = query.given(tuple(frame.columns))
+        query = replace(query, select=tuple(Named(name, RowColumn(name, None)) for name in names))
     rule, rows, sequenced = rule_of(query, frame)
     run = on_spark(RunOptions.of(lateness=lateness, time=TIME, sequence=SEQUENCE if sequenced else None))
     how = SparkOptions(run, Naming.of(run, None), shards or cores(frame.sparkSession))

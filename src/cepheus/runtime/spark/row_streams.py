@@ -58,9 +58,14 @@ def _with_type(rule: RowRule) -> RowRule:
         return replace(part, name=TYPE) if isinstance(part, Column) and part.name == TYPE_COLUMN else part
 
     query = rule.query
+    shown = own if query.rows is not RowsPerMatch.ONE_ROW else None  # else they read what is given, not rows
     query = replace(
         query,
         source=EVERYTHING,
+        select=query.select
+        if query.select is None or shown is None
+        else tuple(replace(each, expression=transform(each.expression, shown)) for each in query.select),
+        where=query.where if query.where is None or shown is None else transform(query.where, shown),
         partition=tuple(TYPE if name == TYPE_COLUMN else name for name in query.partition),
         measures=tuple(replace(each, expression=transform(each.expression, own)) for each in query.measures),
         definitions=tuple(replace(each, condition=transform(each.condition, own)) for each in query.definitions),
@@ -95,12 +100,6 @@ def warn_of_waiting(rules: Sequence[RowRule]) -> None:
 
 def rule_of(query: RowQuery, frame: DataFrame) -> tuple[RowRule, DataFrame, bool]:
     """A query over a stream as a rule, its rows with their time, and whether a column orders those of one time."""
-    if query.rows is not RowsPerMatch.ONE_ROW:
-        raise _refused(
-            f"a stream gives no rows for {query.rows.value}",
-            query.span,
-            "leave it out, or run the query on what has arrived, in foreachBatch or on a table",
-        )
     sequence = _check_order(query.order, frame, query.span)
     renamed = frame.select(
         *(column(name).alias(f"c_{name}") for name in frame.columns),

@@ -16,7 +16,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.engine.assembly.ending import begin_input, end_input, has_timers
+from cepheus.engine.assembly.ending import begin_input, end_input
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
@@ -31,6 +31,7 @@ from cepheus.rules.rows.model import RowRule
 from cepheus.rules.timers import Every
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import (
+    OWNED,
     OWNED_COLUMN,
     SHARD,
     TYPE,
@@ -53,7 +54,9 @@ class GroupJob:
     ``edges`` are the times between which each shard keeps composite events, if the group is split by time. With
     ``marks_owned`` composite events know whether they are the shard's own. ``beliefs`` are the networks of rules of the
     group.
-    ``lasts`` are the times of the first and the last event of all shards, if rules have timers.
+    ``lasts`` are the times of the first and the last event of all shards, if rules of the group have timers.
+    ``tells_late`` are the types of events whose late ones this group tells of, None for all: an event that several
+    groups look at is told of by the first of them.
     """
 
     rules: tuple[AnyRule, ...]
@@ -64,11 +67,7 @@ class GroupJob:
     marks_owned: bool = False
     beliefs: tuple[Belief, ...] = ()
     lasts: tuple[int, int] | None = None
-
-    @property
-    def timed(self) -> bool:
-        """Whether some rule is evaluated at moments of its own."""
-        return has_timers(RuleSet.of(self.rules))
+    tells_late: frozenset[str] | None = None
 
     def finish(self, engine: Engine) -> EventBatch:
         """What is complete when the input is over."""
@@ -150,6 +149,14 @@ class Job:
         for run in running.values():
             yield from self._out(run.finish())
         return sum((run.ties for run in running.values()), TieCounts.none())
+
+    def told_late(self, shard: int, late: pa.Table) -> pa.Table:
+        """The late events that a shard tells of; those that other shards get, too, are told of by one of them."""
+        tells = self.group_of(shard).tells_late
+        if tells is not None:
+            codes = [code for code, name in enumerate(self.events.types) if name in tells]
+            late = late.filter(pa.array(np.isin(late.column(TYPE).to_numpy(), codes)))
+        return late.filter(late.column(OWNED)) if self.events.marks_owned else late
 
     def _out(self, composites: EventBatch) -> Iterator[pa.RecordBatch]:
         if len(composites):

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _WATERMARK = "spark.watermarkDelayMs"
 _EVENT_TIME = "__cepheus_event_time"
 
+_BESIDE = 1 << 14
+"""How many bytes Spark sends beside the rules, at most."""
+
 _CELLS_PER_MARGIN = 8
 """How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
 
@@ -134,11 +137,30 @@ def run_stream(routed: DataFrame, job: Job, metrics: str, *, late: bool) -> Data
 
     if hasattr(routed, "_jdf"):  # not over Spark Connect, where the client sees no plans
         watch_starts()
+    processor = ShardProcessor(job, slots, late=late)
+    _require_size(processor, routed)
     packed = routed.mapInArrow(packing, PACKED)
     answers = packed.groupBy("slot").transformWithStateInPandas(
-        ShardProcessor(job, slots, late=late), answer_schema(job.composites, describe(job)), "append", "eventTime"
+        processor, answer_schema(job.composites, describe(job)), "append", "eventTime"
     )
     return finished(answers, job.composites, metrics, late=late)
+
+
+def _require_size(processor: object, frame: DataFrame) -> None:
+    """Refuse rules that are too large for what Spark sends to its stateful operators."""
+    from pyspark import cloudpickle
+
+    context = getattr(frame.sparkSession, "_sc", None)
+    if context is None:  # Spark Connect
+        return
+    most = int(context._jvm.PythonUtils.getBroadcastThreshold(context._jsc))
+    size = len(cloudpickle.dumps(processor)) + _BESIDE  # type: ignore[no-untyped-call]
+    if size > most:
+        raise OptionError.of(
+            "spark",
+            f"the rules take {size} bytes on their way to Spark's stateful operator, which fails beyond {most}",
+            hint="give the session spark.broadcast.UDFCompressionThreshold=100m, or cut the rules into several queries",
+        )
 
 
 def _require_protobuf() -> None:

@@ -62,8 +62,13 @@ def _note(described: Described) -> dict[str, Any]:
     return {DESCRIBED: json.dumps(described.to_json())}
 
 
-def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBatch | None) -> pd.DataFrame:
-    """The rows for what a call led to; ``events`` is how many it was given, ``late`` those to be given back."""
+def answer(
+    layout: CompositeLayout, outcome: Outcome, events: int, missed: int, late: EventBatch | None
+) -> pd.DataFrame:
+    """The rows for what a call led to.
+
+    ``events`` is how many it was given, ``missed`` how many late ones it tells of, ``late`` those to be given back.
+    """
     composites = outcome.composites
     parts = [layout.rows(composites)] if len(composites) else []
     texts: list[str | None] = [None] * len(composites)
@@ -71,7 +76,6 @@ def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBa
         parts.append(late_rows(layout, late))
         texts += [json.dumps(event) for event in late.to_dicts()]
     found = _frame(parts, texts) if parts else _frame([_row(layout)], [None])
-    missed = 0 if outcome.late is None else outcome.late.num_rows
     counts = (events, missed, len(composites), outcome.head.size)
     for name, count in zip(_COUNTS, counts, strict=True):
         found[f"n_{name}"] = [count] + [0] * (len(found) - 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pandas as pd
 import pyarrow as pa
-from pyspark import TaskContext
+from pyspark import TaskContext, cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
@@ -75,6 +76,15 @@ class ShardProcessor(StatefulProcessor):
         self._late = late
         self._identity = uuid4().hex
 
+    # Spark sends what is larger than a megabyte in another way, which its stateful operators do not know: such a query
+    # fails in its first micro-batch. A thousand rules are as much; they have a lot in common, so they are compressed.
+
+    def __getstate__(self) -> bytes:
+        return zlib.compress(cloudpickle.dumps(self.__dict__))  # type: ignore[no-untyped-call]
+
+    def __setstate__(self, data: bytes) -> None:
+        self.__dict__.update(cloudpickle.loads(zlib.decompress(data)))
+
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called before anything else, in every task."""
         self._timers = handle
@@ -112,8 +122,10 @@ class ShardProcessor(StatefulProcessor):
 
     def answer(self, work: JobWork, outcome: Outcome, events: int) -> pd.DataFrame:
         """The rows for what a shard found."""
-        late = work.batch(outcome.late) if self._late and outcome.late is not None else None
-        return answer(work.job.composites, outcome, events, late)
+        late = None if outcome.late is None else work.job.told_late(work.shard, outcome.late)
+        missed = 0 if late is None else late.num_rows
+        given = work.job.events.plain(work.batch(late)) if self._late and late is not None and missed else None
+        return answer(work.job.composites, outcome, events, missed, given)
 
     def _handle(self, work: JobWork, events: pa.Table | None, timers: TimerValues, expired: int | None) -> pd.DataFrame:
         context = TaskContext.get()

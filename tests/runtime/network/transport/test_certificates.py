@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from node_servers import access, config, run, serving
 from processes import MAIN, Certificates, NodeProcess, free_port
-from servers import access, config, run, serving
 
 from cepheus.core.errors import CepheusError
 from cepheus.network import Access, AsyncClient, TlsConfig

@@ -7,8 +7,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from node_servers import access, config, run, serving
 from processes import NodeProcess, free_port
-from servers import access, config, run, serving
 
 from cepheus import Event
 from cepheus.core.errors import EventError, OptionError, RuleError, UnsupportedError

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from node_servers import config, run, serving
 from processes import Certificates, free_port
-from servers import config, run, serving
 
 from cepheus.network import Access, AsyncClient, NetworkError, TlsConfig
 from cepheus.runtime.network.transport.access import Finding, diagnose, status

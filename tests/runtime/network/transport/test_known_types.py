@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from servers import access, config, run, serving
+from node_servers import access, config, run, serving
 
 import cepheus
 from cepheus import Event

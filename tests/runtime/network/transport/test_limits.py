@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from servers import access, config, run, serving
+from node_servers import access, config, run, serving
 
 from cepheus import Event
 from cepheus.core.distribution import parse_distribution

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from node_servers import access, config, run
 from processes import NodeProcess, free_port
-from servers import access, config, run
 
 from cepheus import Event
 from cepheus.core.values import as_int

@@ -6,8 +6,8 @@ import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from node_servers import access, config, run, serving
 from processes import Proxy, free_port
-from servers import access, config, run, serving
 
 from cepheus import Event
 from cepheus.network import AsyncClient, AsyncSource

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from node_servers import access, config, run, serving
 from processes import Certificates
-from servers import access, config, run, serving
 
 from cepheus import Event
 from cepheus.core.errors import CepheusError, OptionError

@@ -1,9 +1,11 @@
 """Composite events over HTTP: posted to a webhook, or told to whoever listens (server-sent events, WebSocket).
 
-A webhook is sent each composite event with its key in ``Idempotency-Key``; after a kill some are sent again, with the same key.
+A webhook is sent each composite event with its key in ``Idempotency-Key``; after a kill some are sent again, with
+the same key.
 
-Who listens gets what comes from then on. The last of them are kept, in the saved state as well: a browser that lost its
-connection says which it had last (``Last-Event-ID``), a WebSocket may ask ``?after=KEY``, and both get what they missed.
+Who listens gets what comes from then on. The last of them are kept, in the saved state as well: a browser that lost
+its connection says which it had last (``Last-Event-ID``), a WebSocket may ask ``?after=KEY``, and both get what they
+missed.
 """
 
 from __future__ import annotations
@@ -57,6 +59,7 @@ class WebhookWriter:
 
     async def open(self, position: Position) -> None:
         """There is nothing to connect to before something is sent."""
+        del position  # keys tell what is there
         import aiohttp
 
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS))

@@ -1,7 +1,7 @@
 """A topic of Kafka as a sink, each composite event once, also after a kill.
 
-The key of a message is that of the composite event. The state knows how long each partition was; a run that goes on reads
-what was written behind that, and does not write it again.
+The key of a message is that of the composite event. The state knows how long each partition was; a run that goes on
+reads what was written behind that, and does not write it again.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class KafkaWriter:
     async def flush(self) -> Position:
         """Wait until the brokers have everything; give how long the partitions are.
 
-        While there is something that was written before a kill and has not been found again yet, the run stands where it
-        stood then.
+        While there is something that was written before a kill and has not been found again yet, the run stands where
+        it stood then.
         """
         left = await asyncio.to_thread(self._producer.flush, _FLUSH_SECONDS)
         self._raise_failed()
@@ -133,7 +133,7 @@ class KafkaWriter:
                     if message is None:
                         raise Disconnected("Kafka does not give back what was written")
                     if message.error() is None:
-                        start = message.offset() + 1
+                        start = int(message.offset() or 0) + 1
                         keys.add((message.key() or b"").decode())
             return ends, keys
         finally:

@@ -1,5 +1,5 @@
-"""A topic of an MQTT broker as a sink. MQTT has no means to tell a message from one that was sent before: after a kill, what
-was found since the state was last saved is published again. The key is in the user property ``key``.
+"""A topic of an MQTT broker as a sink. MQTT cannot tell a message from one that was sent before: after a kill, what was
+found since the state was last saved is published again. The key is in the user property ``key``.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class MqttWriter:
 
     async def open(self, position: Position) -> None:
         """Connect."""
+        del position  # keys tell what is there
 
         def lost(reason: str) -> None:
             self._lost = reason
@@ -57,7 +58,7 @@ class MqttWriter:
         from paho.mqtt.properties import Properties
 
         for key, name, line in zip(output.keys, output.types, output.lines, strict=True):
-            properties = Properties(PacketTypes.PUBLISH)
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
             properties.UserProperty = [("key", key)]
             topic = self._described.topic.replace("{type}", name)
             sent = self._client.publish(topic, line.encode(), self._described.quality, properties=properties)

@@ -1,5 +1,6 @@
-"""A subject of NATS JetStream as a sink: each message has the composite event's key as its id (``Nats-Msg-Id``), by which
-the stream drops what it has already, within its window of duplicates (two minutes unless the stream says otherwise).
+"""A subject of NATS JetStream as a sink: each message has the composite event's key as its id, ``Nats-Msg-Id``, by
+which the stream drops what it has already, within its window of duplicates: two minutes unless the stream says
+otherwise.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class NatsWriter:
 
     async def open(self, position: Position) -> None:
         """Connect."""
+        del position  # keys tell what is there
         self._connection = await connected(self._described.url, self._around)
         self._stream = self._connection.jetstream(timeout=_TIMEOUT_SECONDS)
 

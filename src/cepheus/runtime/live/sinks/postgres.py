@@ -40,6 +40,7 @@ class PostgresWriter:
 
     async def open(self, position: Position) -> None:
         """Connect, and create the table."""
+        del position  # keys tell what is there
         from psycopg import sql
 
         self._connection = await connected(self._described.url, self._around)

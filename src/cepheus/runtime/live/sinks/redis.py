@@ -65,6 +65,7 @@ class RedisWriter:
 
     async def open(self, position: Position) -> None:
         """Connect."""
+        del position  # keys tell what is there
         self._client = await connected(self._described.url, self._around)
         self._script = self._client.register_script(_ADD)
 

@@ -42,7 +42,7 @@ class FromHttp:
 
 
 class HttpReceiver(Receiver):
-    """Answers requests: 200 when their events are safe, 400, 401 or 413 if they are not right, 503 if there is no room."""
+    """Answers requests: 200 when their events are safe, 400, 401 or 413 if they are wrong, 503 if there is no room."""
 
     def __init__(self, described: FromHttp, around: Surroundings) -> None:
         super().__init__(around)

@@ -1,7 +1,7 @@
 """A topic of Kafka as a source.
 
-Where each partition was read to is part of the run's own state; what the broker remembers of a group is only for those who
-watch it. A position is, by partition, the offset of the next message.
+Where each partition was read to is part of the run's own state; what the broker remembers of a group is only for those
+who watch it. A position is, by partition, the offset of the next message.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class KafkaReader:
         self._offsets: dict[str, int] = {}
         self._ready: deque[Messages] = deque()
         self._looked = 0.0
+        self._known: list[int] = []
 
     async def open(self, position: Position) -> None:
         """Connect, and begin where each partition was left; a new partition begins at its start."""
@@ -91,9 +92,8 @@ class KafkaReader:
             received = time.perf_counter()
             if found:
                 self._sort(found, received)
-            elif time.monotonic() - self._looked > _LOOK_FOR_PARTITIONS_SECONDS:
-                if await self._partitions() != self._known:
-                    raise Disconnected("the topic has other partitions than before")
+            elif self._is_time_to_look() and await self._partitions() != self._known:
+                raise Disconnected("the topic has other partitions than before")
         return self._ready.popleft()
 
     async def acknowledge(self, position: Position) -> None:
@@ -155,6 +155,9 @@ class KafkaReader:
         ):
             raise self._around.refused(f"Kafka refuses: {error.str()}")
         raise Disconnected(f"Kafka: {error.str()}")
+
+    def _is_time_to_look(self) -> bool:
+        return time.monotonic() - self._looked > _LOOK_FOR_PARTITIONS_SECONDS
 
     async def _partitions(self) -> list[int]:
         import confluent_kafka

@@ -1,8 +1,8 @@
 """Topics of an MQTT broker as a source.
 
 The broker keeps, for a client that is known to it, what was published with quality 1 or 2 while the client was away. A
-message is acknowledged when it is on the disk here, so that no crash of either side loses it. What the broker sends again
-because it missed the acknowledgement has its old packet number, by which it is known.
+message is acknowledged when it is on the disk here, so that no crash of either side loses it. What the broker sends
+again because it missed the acknowledgement has its old packet number, by which it is known.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ class MqttReceiver(Receiver):
         assert self._lost is not None
         assert self._task is not None
         reading = asyncio.ensure_future(super().read())
-        await asyncio.wait([reading, self._lost, self._task], return_when=asyncio.FIRST_COMPLETED)
+        waited: list[asyncio.Future[Any]] = [reading, self._lost, self._task]
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         if reading.done():
             found = reading.result()
             return None if found is None else self._without_marks(found)

@@ -1,8 +1,8 @@
 """Rows that are added to a table of PostgreSQL as a source, in the order of a column that counts them.
 
-A transaction takes its number before it commits, so rows with smaller numbers may appear after larger ones. Hence rows up to
-the largest number are read only when every transaction that was writing to the table when that number was seen has
-ended: after that, nothing below it can appear.
+A transaction takes its number before it commits, so rows with smaller numbers may appear after larger ones. Hence rows
+up to the largest number are read only when every transaction that was writing to the table when that number was seen
+has ended: after that, nothing below it can appear.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A source that does what a script says: give payloads, end, or fail. It makes a crash and what follows a short test."""
+"""A source that does what a script says: give payloads, end, or fail. It makes a crash and its sequel a short test."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ class Mark(Enum):
 END, LOST, ABORT, SILENT = Mark.END, Mark.LOST, Mark.ABORT, Mark.SILENT
 
 
+Steps = tuple[bytes | Mark, ...]
+"""A script."""
+
+
 class AbortedError(Exception):
     """The script said so; nothing in a run expects it."""
 
@@ -37,7 +41,7 @@ class Scripted:
     1
     """
 
-    steps: tuple[bytes | Mark, ...]
+    steps: Steps
     together: int = 1
     passed: set[int] | None = None
 

@@ -1,0 +1,1 @@
+"""The device engine: the columns engine, which leaves the search in large states to a device by way of OpenCL."""

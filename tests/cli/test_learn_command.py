@@ -1,0 +1,54 @@
+"""``cepheus learn`` and ``cepheus calibrate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import command
+
+
+def write_history(path: Path) -> None:
+    """Temperatures, and an alarm after each that is above 45."""
+    lines = []
+    for number in range(300):
+        value = 20 + 37 * number % 40
+        lines.append({"type": "Temp", "time": 10 * number, "value": float(value)})
+        if value > 45:
+            lines.append({"type": "Alarm", "time": 10 * number})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_learned_rules_are_written_and_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = command(monkeypatch, capsys, tmp_path)
+    write_history(tmp_path / "history.jsonl")
+    outcome = run("learn", "history.jsonl", "--target", "Alarm", "--time-unit", "s", "-o", "a.tesla", "--svg", "a.svg")
+    assert outcome.code == 0, outcome.err
+    assert "from   Temp(value>45.0)" in outcome.out
+    assert "1 rule written to a.tesla" in outcome.err
+    assert run("check", "a.tesla").code == 0
+    assert Path("a.svg").read_text().startswith("<svg")
+    outcome = run("learn", "history.jsonl", "--target", "Alram", "--time-unit", "s")
+    assert outcome.code == 1
+    assert "did you mean 'Alarm'?" in outcome.err
+
+
+def test_probabilities_are_compared_with_what_was_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = command(monkeypatch, capsys, tmp_path)
+    write_history(tmp_path / "history.jsonl")
+    Path("warm.tesla").write_text("define Warm() from Temp(value > 40)")
+    arguments = ("calibrate", "warm.tesla", "--events", "history.jsonl", "--target", "Alarm", "--time-unit", "s")
+    outcome = run(*arguments, "--network", "counted.tesla")
+    assert outcome.code == 0, outcome.err
+    assert "Brier score" in outcome.out
+    told = float(outcome.out.split("calibration error ")[1].split()[0])
+    assert told > 0.1
+    again = run("calibrate", "counted.tesla", *arguments[2:])
+    assert again.code == 0, again.err
+    assert float(again.out.split("calibration error ")[1].split()[0]) < 0.02
+    assert run("calibrate", "warm.tesla", "--events", "history.jsonl", "--target", "Fire", "--time-unit", "s").code == 1

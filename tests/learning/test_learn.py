@@ -1,0 +1,125 @@
+"""Learning from beginning to end: what is found, what is refused, and that nothing is found where nothing is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hidden_rules import batch, labelled, stream
+
+import cepheus
+from cepheus.core.batch import EventBatch
+from cepheus.core.event import Event
+from cepheus.core.time import SECOND
+
+RULE = """define Incident(room: string)
+from A(room=$r and value > 60) and last B(room=$r and value < 70) within 12 s from A where room=A.room"""
+
+
+def test_a_rule_is_found_and_finds_the_same_in_a_fresh_stream() -> None:
+    learned = cepheus.learn(batch(labelled(stream(1, 8_000), RULE)), "Incident")
+    assert learned.f1 > 0.95
+    assert learned.p_value < 0.01
+    fresh = stream(2, 6_000)
+    truth = {(event.time, event.attributes["room"]) for event in cepheus.compile(RULE).detect(fresh).to_events()}
+    told = {(event.time, event.attributes["room"]) for event in cepheus.compile(learned.text).detect(fresh).to_events()}
+    assert len(truth & told) / len(truth | told) > 0.9
+
+
+def test_the_file_has_the_evidence_and_the_same_seed_gives_the_same_file() -> None:
+    events = batch(labelled(stream(1), "define Incident() from A(value > 70)"))
+    learned, again = cepheus.learn(events, "Incident", seed=3), cepheus.learn(events, "Incident", seed=3)
+    assert learned.text == again.text
+    assert "precision 1.000, recall 1.000, F1 1.000" in learned.text
+    assert "without it precision falls from 1.00 to" in learned.text
+    assert learned.svg().startswith("<svg")
+    assert learned.to_json()["rules"][0]["missed"] == []
+
+
+def test_two_causes_give_two_rules() -> None:
+    first = labelled(stream(5, 3_000), "define Incident() from A(value > 85)")
+    second = [
+        event
+        for event in labelled(stream(5, 9_000), "define Incident() from B(value < 15)")
+        if event.type == "Incident"
+    ]
+    learned = cepheus.learn(batch(sorted(first + second, key=lambda event: event.time)), "Incident")
+    assert {each.rule.pattern.terminator.type for each in learned.found} == {"A", "B"}
+    assert learned.f1 > 0.97
+
+
+def test_occurrences_may_be_a_table_with_keys_that_is_late() -> None:
+    events = labelled(stream(7, 8_000), RULE, late=SECOND)
+    labels = [{"time": event.time, "room": event.attributes["room"]} for event in events if event.type == "Incident"]
+    others = [event for event in events if event.type != "Incident"]
+    learned = cepheus.learn(batch(others), "Incident", occurrences=labels, slack="1s", time_unit="us")
+    assert learned.f1 > 0.8
+    assert [attribute.name for attribute in learned.found[0].rule.composite.attributes] == ["room"]
+
+
+def test_hints_are_followed() -> None:
+    events = batch(labelled(stream(1), "define Incident() from A(value > 70 and level > 3)"))
+    learned = cepheus.learn(events, "Incident", ignore=["A.level"])
+    assert "level" not in learned.text
+    with pytest.raises(cepheus.OptionError, match=r"no attribute is called 'A\.lvl'"):
+        cepheus.learn(events, "Incident", ignore=["A.lvl"])
+    with pytest.raises(cepheus.OptionError, match="no event of type 'Z'"):
+        cepheus.learn(events, "Incident", terminator="Z")
+
+
+def test_shuffled_labels_find_nothing() -> None:
+    found = 0
+    for seed in range(4):
+        events = stream(seed, 1_500)
+        rng = np.random.default_rng(seed)
+        own = [event for event in events if event.type == "A"]
+        marked = [own[place] for place in rng.choice(len(own), 60, replace=False).tolist()]
+        labels = [Event("Incident", event.time) for event in marked]
+        every = sorted([*events, *labels], key=lambda event: event.time)
+        found += bool(cepheus.learn(batch(every), "Incident", seed=seed, budget=20))
+    assert found <= 1
+
+
+def refused(events: EventBatch | list[Event], code: str, **options: object) -> None:
+    """Learning is refused with a code."""
+    with pytest.raises(cepheus.OptionError) as error:
+        cepheus.learn(events, "Incident", **options)  # type: ignore[arg-type]
+    assert error.value.diagnostics[0].code == code
+
+
+def test_what_cannot_be_learned_from_is_refused_by_name() -> None:
+    events = stream(1, 300)
+    refused(batch(events), "learn-target")
+    refused(batch([*events, Event("Incident", events[-1].time)]), "learn-few")
+    refused(batch([Event("Incident", time) for time in range(9)]), "learn-target")
+    refused(EventBatch.empty(), "learn-target")
+    labels = [Event("Incident", events[9].time)] * 9
+    refused(batch(sorted(events + labels, key=lambda event: event.time)), "learn-few")
+    refused(batch(events), "learn-option", held_out=0.0)
+
+
+def test_a_leaking_column_is_named() -> None:
+    events = labelled(stream(1), "define Incident() from A(value > 70)")
+    leaking = [
+        Event(event.type, event.time, {**event.attributes, "checked": float(str(event.attributes["value"])) > 70})
+        if event.type == "A"
+        else event
+        for event in events
+    ]
+    with pytest.raises(cepheus.OptionError, match=r"'A\.checked' alone tells every occurrence"):
+        cepheus.learn(batch(leaking), "Incident")
+    assert "checked" in cepheus.learn(batch(leaking), "Incident", trust=["A.checked"], ignore=["A.value"]).text
+    assert "value>70" in cepheus.learn(batch(leaking), "Incident", ignore=["A.checked"]).text
+
+
+def test_constants_nulls_and_many_types_do_no_harm() -> None:
+    rng = np.random.default_rng(1)
+    events = labelled(stream(1, 4_000), "define Incident() from A(value > 70)")
+    made = []
+    for event in events:
+        values = {**event.attributes, "same": 1.0} if event.type == "A" else dict(event.attributes)
+        if rng.random() < 0.2 and event.type == "B":
+            values.pop("value")
+        made.append(Event(event.type, event.time, values))
+    made += [Event(f"T{number}", int(made[-1].time) - number, {"x": 1.0}) for number in range(1_000)]
+    made.sort(key=lambda event: event.time)
+    assert cepheus.learn(batch(made), "Incident").f1 > 0.97
