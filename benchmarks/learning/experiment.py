@@ -1,8 +1,7 @@
 """``cepheus bench learning``: hidden rules learned from labelled streams, scored on fresh ones.
 
-The sweeps are those that the evaluation of iCEP is about (number of types, positive traces, noise, knowledge of the
-window, constraints, parameters, negations, aggregates). The numbers of each scenario are our own
-(``generator.Scenario``).
+The sweeps are over the number of types and of positive traces, noise, knowledge of the window, constraints, parameters,
+negations and aggregates. The numbers of each scenario are our own (``generator.Scenario``).
 """
 
 from __future__ import annotations

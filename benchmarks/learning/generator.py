@@ -1,7 +1,6 @@
-"""Hidden rules and streams in the manner of iCEP's synthetic evaluation.
+"""Hidden rules, and streams that they label: rules over event types with attributes of uniform values.
 
-Every number here is our own setting (``Scenario`` names them): the paper describes a generator of the same kind, rules
-over event types with attributes of uniform values, and sweeps over its parameters.
+Every number here is our own setting; ``Scenario`` names them.
 """
 
 from __future__ import annotations
