@@ -326,11 +326,18 @@ class CheckpointFolder:
     @property
     def location(self) -> str:
         """Where it is, written out, as tasks find it."""
-        return str(self._root.makeQualified(self._system.getUri(), self._system.getWorkingDirectory()).toString())
+        qualified = self._root.makeQualified(self._system.getUri(), self._system.getWorkingDirectory())
+        return str(qualified.toUri().toString())  # encoded, for it is read as a URI
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file or folder of the name."""
+        return bool(self._system.exists(self._paths(self._root, name)))
 
     def read(self, name: str) -> bytes | None:
         """Read a file; None if there is none."""
         path = self._paths(self._root, name)
+        if not self._system.exists(path):
+            path = self._replaced(path)  # a kill while it was written left only that
         if not self._system.exists(path):
             return None
         stream = self._system.open(path)
@@ -348,5 +355,12 @@ class CheckpointFolder:
             stream.write(bytearray(data))
         finally:
             stream.close()
-        self._system.delete(path, False)
-        self._system.rename(fresh, path)
+        if self._system.exists(path):
+            self._system.delete(self._replaced(path), False)
+            self._system.rename(path, self._replaced(path))
+        if not self._system.rename(fresh, path):
+            raise refusal(f"'{name}' could not be written", "see who may write there", str(self._root))
+
+    def _replaced(self, path: Any) -> Any:
+        """What a file was before it was written anew."""
+        return self._paths(path.getParent(), f".{path.getName()}.old")

@@ -87,13 +87,18 @@ def evaluate(condition: Condition, table: pa.Table) -> Any:
         case "cast":
             return parts[0].cast(ARROW_TYPES[condition.data[0]], safe=False)
         case "starts with":
-            return pc.starts_with(parts[0], parts[1].as_py())
+            return pc.starts_with(_texts(parts[0]), parts[1].as_py())
         case "ends with":
-            return pc.ends_with(parts[0], parts[1].as_py())
+            return pc.ends_with(_texts(parts[0]), parts[1].as_py())
         case "contains":
-            return pc.match_substring(parts[0], parts[1].as_py())
+            return pc.match_substring(_texts(parts[0]), parts[1].as_py())
         case operator:
             return _compare(operator, *parts)
+
+
+def _texts(values: Any) -> Any:
+    """Texts without their dictionary: Arrow looks into those of no dictionary."""
+    return values.cast(pa.string()) if pa.types.is_dictionary(values.type) else values
 
 
 _COMPARE = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}

@@ -264,7 +264,7 @@ def _groups_of(number: int, source: FileSource, file: ScanFile) -> Iterator[RowG
         raise NotPlainError(f"'{file.path}' has times of an old calendar")
     _require_fitting(source, schema, file)
     place_of_time = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}.get(source.time.name)
-    if place_of_time is None:
+    if place_of_time is None or source.time.name in file.partition:
         raise NotPlainError(f"'{file.path}' has no column '{source.time.name}'")
     for group in range(metadata.num_row_groups):
         rows = metadata.row_group(group)
@@ -273,7 +273,10 @@ def _groups_of(number: int, source: FileSource, file: ScanFile) -> Iterator[RowG
         told = rows.column(place_of_time).statistics
         if told is None or not told.has_min_max or told.null_count is None or told.null_count:
             raise NotPlainError(f"'{file.path}' does not tell between which times its events are, or some have none")
-        first, last = _micros(source.time, schema, [told.min, told.max])
+        try:
+            first, last = _micros(source.time, schema, [told.min, told.max])
+        except (OverflowError, ValueError):
+            raise NotPlainError(f"'{file.path}' has times that no calendar reaches") from None
         yield RowGroup(number, file, group, first, last, rows.num_rows)
 
 

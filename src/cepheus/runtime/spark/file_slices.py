@@ -125,13 +125,18 @@ class FileSource:
 _NO_TEXTS = pa.array([], pa.string()).dictionary_encode()
 
 
+def _cast(values: Any, arrow: pa.DataType) -> Any:
+    """Values of another width, rounded to doubles as Spark does."""
+    return values.cast(arrow, safe=not pa.types.is_floating(arrow))
+
+
 def _attribute(table: pa.Table, attribute: FileAttribute, codes: pa.Array, count: int) -> Any:
     kind = attribute.key[1]
     arrow = pa.int64() if kind is ValueType.TIMESTAMP else kind.arrow
     if attribute.column is None:
         return pa.nulls(count, arrow)
     values = table.column(attribute.column.name)
-    values = attribute.column.micros(values) if kind is ValueType.TIMESTAMP else values.cast(arrow)
+    values = attribute.column.micros(values) if kind is ValueType.TIMESTAMP else _cast(values, arrow)
     if attribute.shared:
         own = pc.is_in(codes, pa.array(attribute.readers, pa.int32()))
         values = pc.if_else(own, values, pa.scalar(None, arrow))

@@ -204,7 +204,7 @@ class ShardTask:
         if len(outcome.composites):
             yield _with_late(layout.rows(outcome.composites), None, late=self.late)
         if self.late and outcome.late is not None:
-            late = work.batch(outcome.late)
+            late = work.job.events.plain(work.batch(outcome.late))
             yield _with_late(late_rows(layout, late), late, late=True)
 
 

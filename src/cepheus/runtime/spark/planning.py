@@ -147,12 +147,14 @@ def plan(
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
     waits_for_first = is_stream(sources) and any(map(fires_without_events, checked.rules.rules))
     if waits_for_first:
-        found = _with_all_events(found)
+        found = with_all_events(found, found.inputs)
     filters = event_filters((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
     filters += interval_filters(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
     filters += row_filters(checked.rules.row_rules)
     declared = {event_type.name for event_type in checked.rules.declarations}
-    inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, filters)}
+    # Where the first event of all counts, only bad ones are left out: attributes may be undefined in the others.
+    settled = found.inputs if waits_for_first else settled_inputs(found.inputs, declared, filters)
+    inputs = {event_type.name: event_type for event_type in settled}
     types = Schema({**checked.composites, **inputs}.values())
     create(options.run, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
     events = EventLayout.of(
@@ -164,15 +166,14 @@ def plan(
         doubtful=doubtful,
         errors=_error_layout(inputs, sources, options),
     )
-    pushdown = Pushdown(filters, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
+    asked = [] if waits_for_first else filters
+    pushdown = Pushdown(asked, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
     timed = has_timers(checked.rules)
     pushed: dict[str, Condition | None] = {}
     rows, unfiltered = [], []
     for source in prepared_from:
         conditions = {
-            name: None if waits_for_first else pushdown.condition(source, name, name in declared)
-            for name in source.types
-            if name in inputs
+            name: pushdown.condition(source, name, name in declared) for name in source.types if name in inputs
         }
         pushed |= conditions
         prepared = source_rows(source, inputs, events, naming, conditions)
@@ -203,12 +204,12 @@ def plan(
     )
 
 
-def _with_all_events(found: Split) -> Split:
+def with_all_events(found: Split, inputs: Sequence[EventType]) -> Split:
     """Send all events to where rules may fire without one: a stream begins with the first event of all.
 
     Of a finite input it is asked for before. Engines pass over what their rules do not look at.
     """
-    everything = tuple(event_type.name for event_type in found.inputs)
+    everything = tuple(event_type.name for event_type in inputs)
     return replace(
         found,
         groups=tuple(

@@ -20,7 +20,7 @@ from cepheus.plan.split.model import WayName
 from cepheus.rules.model import AnyRule
 from cepheus.runtime.spark.checkpoint_rules import rule_digest
 from cepheus.runtime.spark.layout import EventLayout
-from cepheus.runtime.spark.planning import Planned
+from cepheus.runtime.spark.planning import Planned, with_all_events
 from cepheus.runtime.spark.shard import memory
 from cepheus.runtime.spark.sources import mentioned_types
 
@@ -233,7 +233,8 @@ def _split(planned: Planned, rules: Iterable[AnyRule]) -> Split:
         row_rules=tuple(rule for rule in own.row_rules if rule.name in names),
     )
     checked = replace(planned.checked, rules=part)
-    return split(checked, ways=planned.ways, shards=planned.options.shards, uncertain=planned.uncertain)
+    found = split(checked, ways=planned.ways, shards=planned.options.shards, uncertain=planned.uncertain)
+    return with_all_events(found, planned.split.inputs)
 
 
 def _one_group(found: Split) -> RuleGroup | None:
@@ -250,6 +251,9 @@ def _one_group(found: Split) -> RuleGroup | None:
 def _same_way(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether events go to the same shards: types that nothing looks at any longer do not matter."""
     if old["way"] != new["way"] or old.get("as_doubles") != new.get("as_doubles"):
+        return False
+    widest = [max(each.get("margins", {}).values(), default=0) for each in (old, new)]
+    if widest[0] != widest[1]:  # the cells of a stream are as wide as that tells
         return False
     return all(
         old.get(part, {}).get(name) == value

@@ -209,7 +209,9 @@ class LiveShard:
     def take(self, events: pa.Table) -> None:
         """Add events to those that wait."""
         if events.num_rows:
-            both = events if self.waiting is None else pa.concat_tables([self.waiting, events])
+            # what was written for other rules may be null where fresh events may not
+            pieces = [events] if self.waiting is None else [self.waiting, events]
+            both = pa.concat_tables(pieces, promote_options="default")
             self.waiting = self.work.in_order(both)
 
     def run(self, until: int) -> EventBatch:

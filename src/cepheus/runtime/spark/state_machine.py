@@ -223,7 +223,7 @@ class ShardMachine:
     def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece | None:
         """Merge pieces; None if nothing of them is left that the rules of now look at."""
         with restoring():
-            events = pa.concat_tables([self._piece(store, piece) for piece in run])
+            events = pa.concat_tables([self._piece(store, piece) for piece in run], promote_options="default")
             if not events.num_rows:
                 return None
             events = self._work.in_order(events)

@@ -23,7 +23,7 @@ from cepheus.runtime.spark.rule_cohorts import (
     regroup,
 )
 from cepheus.runtime.spark.shard_files import StateFolder, has_manifest
-from cepheus.runtime.spark.stream_sinks import StreamSink
+from cepheus.runtime.spark.stream_sinks import FileSink, StreamSink
 from cepheus.runtime.spark.streaming import Flow, stream_groups
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def start_stream(
     folder = CheckpointFolder(spark, checkpoint)
     state = StateFolder(folder.location).below("cepheus")
     state.open()  # or say why not
-    record, regrouped = _record(folder, state, planned, checkpoint, restart)
+    _refuse_log_of_another(sink, spark, folder)
+    record, regrouped = _record(folder, state, planned, flow, checkpoint, restart)
     planned = regrouped.planned
     routed = stream_groups(planned)
     job = planned.job(routed)
@@ -113,8 +114,20 @@ def _require_classic(spark: SparkSession) -> None:
         )
 
 
+def _refuse_log_of_another(sink: StreamSink, spark: SparkSession, folder: CheckpointFolder) -> None:
+    """Refuse files of another query: their log would have the first micro-batches of this one passed over."""
+    if not isinstance(sink, FileSink) or folder.has_batches():
+        return
+    if CheckpointFolder(spark, sink.path).has("_spark_metadata"):
+        raise OptionError.of(
+            "sink",
+            f"'{sink.path}' has the log of another query: by it, the first micro-batches of this one would be passed over",
+            hint="write to a new path, or go on with the checkpoint of that query",
+        )
+
+
 def _record(
-    folder: CheckpointFolder, state: StateFolder, planned: Planned, checkpoint: str, restart: str | None
+    folder: CheckpointFolder, state: StateFolder, planned: Planned, flow: Flow, checkpoint: str, restart: str | None
 ) -> tuple[StreamRecord, Regrouped]:
     """What the checkpoint says of the stream, as it is from now on, and the rules in their cohorts."""
     _require_restart(restart)
@@ -129,14 +142,21 @@ def _record(
                 "go on with that, or start this one with a new checkpoint",
                 checkpoint,
             )
-        return _written(folder, planned, first_cohorts(planned, 0), uuid4().hex)
+        return _written(folder, planned, flow, first_cohorts(planned, 0), uuid4().hex)
     record = StreamRecord.from_bytes(found)
     if begun is None:  # nothing was ever run
-        return _written(folder, planned, first_cohorts(planned, 0), record.query)
+        return _written(folder, planned, flow, first_cohorts(planned, 0), record.query)
+    now = circumstances(planned, flow)
+    if record.circumstances.get(SOURCES) != now[SOURCES]:
+        raise refusal(
+            f"since the checkpoint was made, {SOURCES} have changed, and Spark knows by their order what it has read",
+            "start with a new checkpoint, or give all events in one DataFrame with a column of types",
+            checkpoint,
+        )
     regrouped = first_cohorts(planned, following)
     if restart != FRESH:
         regrouped = regroup(planned, record.cohorts, record.layout, following, checkpoint)
-        _refuse_other_circumstances(record.circumstances, circumstances(planned), checkpoint)
+        _refuse_other_circumstances(record.circumstances, now, checkpoint)
         if {name for cohort in record.cohorts for name in cohort.shards} == {
             name for cohort in regrouped.cohorts for name in cohort.shards
         } and not regrouped.ended:
@@ -148,18 +168,23 @@ def _record(
             checkpoint,
         )
     _LOG.info("rules have changed: %s", regrouped.words)
-    return _written(folder, planned, regrouped, record.query)
+    return _written(folder, planned, flow, regrouped, record.query)
 
 
 def _is_under_way(state: StateFolder, cohorts: Sequence[Cohort], batch: int) -> bool:
-    """Whether all shards have written their state after a micro-batch: then a sink may have written what they found."""
-    return all(has_manifest(state.below(name), batch) for cohort in cohorts for name in cohort.shards)
+    """Whether a shard has written its state after a micro-batch: then a sink may have written what it found."""
+    return any(has_manifest(state.below(name), batch) for cohort in cohorts for name in cohort.shards)
 
 
-def circumstances(planned: Planned) -> dict[str, str]:
+SOURCES = "the DataFrames that rules look at"
+
+
+def circumstances(planned: Planned, flow: Flow) -> dict[str, str]:
     """Digests of what state depends on besides rules, in words that people know it by."""
+    read = [source for source in flow.sources if any(name in planned.inputs for name in source.types)]
     knowledge = [rule.relations for rule in planned.checked.rules.interval_rules]
     return {
+        SOURCES: digest(["" if source.typed else source.types[0] for source in read]),
         "the engine": planned.options.run.engine,
         "how probabilities are worked out": digest(repr(planned.options.run.calculus)),
         "facts that rules read": digest(sorted(repr(sorted(map(repr, each))) for each in knowledge)),
@@ -173,9 +198,9 @@ def _refuse_other_circumstances(old: Mapping[str, str], new: Mapping[str, str], 
 
 
 def _written(
-    folder: CheckpointFolder, planned: Planned, regrouped: Regrouped, query: str
+    folder: CheckpointFolder, planned: Planned, flow: Flow, regrouped: Regrouped, query: str
 ) -> tuple[StreamRecord, Regrouped]:
-    record = StreamRecord(query, regrouped.cohorts, described_layout(planned.events), circumstances(planned))
+    record = StreamRecord(query, regrouped.cohorts, described_layout(planned.events), circumstances(planned, flow))
     folder.write(STREAM_FILE, record.to_bytes())
     return record, regrouped
 
