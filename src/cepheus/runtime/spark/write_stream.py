@@ -121,7 +121,7 @@ def _refuse_log_of_another(sink: StreamSink, spark: SparkSession, folder: Checkp
     if CheckpointFolder(spark, sink.path).has("_spark_metadata"):
         raise OptionError.of(
             "sink",
-            f"'{sink.path}' has the log of another query: by it, the first micro-batches of this one would be passed over",
+            f"'{sink.path}' has the log of another query, by which the first micro-batches would be passed over",
             hint="write to a new path, or go on with the checkpoint of that query",
         )
 
