@@ -162,7 +162,7 @@ class Learning:
             missed = np.setdiff1d(missed, made.trained.found)
             if clock.monotonic() > until:
                 break
-        return sorted(found, key=lambda each: -each.trained.f1)
+        return _telling_the_same(sorted(found, key=lambda each: -each.trained.f1), self.history)
 
     def _one_rule(
         self, early: Occurrences, missed: Ints, span: tuple[int, int], until: float, rng: np.random.Generator
@@ -279,6 +279,24 @@ class Learning:
             np.unique(np.concatenate([each.alarms for each in tested])),
         )
         return tested, together, min(1.0, min(chances) * len(chances))
+
+
+def _telling_the_same(candidates: list[Candidate], history: History) -> list[Candidate]:
+    """Rules of one type must have the same attributes: those that all of them can tell, with the same type."""
+    kinds = [
+        {
+            name: history.types[each.draft.type_of(place)].columns[own].type
+            for name, (place, own) in each.outputs.items()
+        }
+        for each in candidates
+    ]
+    return [
+        replace(
+            each,
+            outputs={name: way for name, way in each.outputs.items() if len({kind.get(name) for kind in kinds}) == 1},
+        )
+        for each in candidates
+    ]
 
 
 def _quality(candidate: Candidate, missed: Ints) -> float:

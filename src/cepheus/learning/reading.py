@@ -60,10 +60,11 @@ def _read(events: HistoryInput, options: RunOptions, type_name: str | None) -> E
     if not all(isinstance(each, Mapping) for each in made):
         raise EventError.of("event", "the history is not made of events", hint="give events, dicts, a table or files")
     try:
-        return _table(
-            pa.Table.from_pylist([dict(cast("Mapping[str, object]", each)) for each in made]), options, type_name
-        )
-    except pa.ArrowInvalid as error:
+        rows = cast("list[Mapping[str, object]]", made)
+        names = dict.fromkeys(name for row in rows for name in row)  # from_pylist takes the first row's
+        table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+        return _table(table, options, type_name)
+    except pa.ArrowException as error:
         raise EventError.of("event", f"the events do not fit into one table: {str(error).splitlines()[0]}") from None
 
 

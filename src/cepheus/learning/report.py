@@ -124,7 +124,7 @@ class Learned:
             f"{len(learned.false_alarms)} false alarms",
             *learned.reasons,
         ]
-        comments = "".join(f"-- {line}\n" for line in lines)
+        comments = "".join(f"-- {' '.join(line.splitlines())}\n" for line in lines)
         return comments + format_rules(RuleSet(rules=(learned.rule,))).rstrip("\n")
 
     def _summary(self) -> list[str]:

@@ -11,6 +11,7 @@ from cepheus.core.options import RunOptions
 from cepheus.runtime.embedded.rule_sources import RuleSource
 from cepheus.runtime.live.contract import DescribesSink, DescribesSource
 from cepheus.runtime.live.payload import Payload
+from cepheus.runtime.live.sinks.file import ToFile
 from cepheus.runtime.live.web import Listen
 
 
@@ -76,5 +77,10 @@ class Live:
         for name in names:
             if names.count(name) > 1:
                 raise OptionError.of("live", f"two sources or sinks are called '{name}'", hint="give each its name")
+        ends = [*self.sinks, *([self.dead_letters] if self.dead_letters else [])]
+        paths = [each.sink.path.resolve() for each in ends if isinstance(each.sink, ToFile)]
+        for path in paths:
+            if paths.count(path) > 1:  # each would cut off what the other wrote
+                raise OptionError.of("live", f"two sinks write to '{path}'", hint="give each a file of its own")
         if not self.sources:
             raise OptionError.of("live", "the run has no source", hint="write [[sources]]")

@@ -217,6 +217,8 @@ class LiveRun:
                 quiet = time.monotonic()
             elif self._stopped.is_set() or all(reader.done() for reader in readers):
                 break
+            elif self._live.clock is Clock.WALL and not self._all_connected():
+                quiet = now  # what a source that is away will still give must not be late
             elif self._live.clock is Clock.WALL and now - quiet >= self._live.idle:
                 await self._given(await self._threaded(self._processing.advance))
             if self._changed and now - saved >= self._live.every and (self._saving is None or self._saving.done()):
@@ -229,6 +231,10 @@ class LiveRun:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), pause)
         await self._finish(over=not self._stopped.is_set())
+
+    def _all_connected(self) -> bool:
+        links = [self.counts.link(each.described.name, "source") for each in self._readings]
+        return all(link.connected or link.over for link in links)
 
     async def _process_inbox(self) -> None:
         batches: list[tuple[_Reading, Messages]] = []

@@ -15,6 +15,7 @@ import struct
 import time
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
@@ -71,10 +72,13 @@ class Spool:
                 self._number += 1
                 self._file = FileIO(self._path(self._number), "a")
                 self._size = 0
-            self._size += len(data)
+            whole = self._size + len(data)
             while data:
                 data = data[self._file.write(data) :]
+            self._size = whole
         except OSError as error:
+            with suppress(OSError, ValueError):
+                self._file.truncate(self._size)  # half a message would make unreadable what comes after it
             raise self._unusable(error) from None
 
     def sync(self) -> None:

@@ -143,13 +143,12 @@ class StateFolder:
 
     def forget(self) -> None:
         """Begin anew: remove all that was kept, of sources and sinks as well."""
-        for path in sorted(self.path.rglob("*"), reverse=True):
-            if path.name == "lock" and path.parent == self.path:
-                continue
-            if path.is_dir():
-                path.rmdir()
-            else:
-                path.unlink()
+        own = (self.path / _FILE, self.path / f"{_FILE}.part", *self.path.rglob("*.spool"))
+        try:
+            for path in own:  # nothing else: the folder may hold what is not ours
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unusable(error) from None
 
     def close(self) -> None:
         """Let another process have the folder."""

@@ -31,7 +31,7 @@ _SIGN_OF_LIFE_SECONDS = 10.0
 _MOST_WAITING = 10_000
 _COMES_BACK = (408, 425, 429)
 _SERVER_FAULTS = 500
-_BAD = 400
+_NOT_TAKEN = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,18 @@ class WebhookWriter:
             if self._described.token is not None:
                 headers["Authorization"] = f"Bearer {self._described.token}"
             try:
-                async with self._session.post(url, data=line.encode(), headers=headers) as answer:
+                async with self._session.post(
+                    url,
+                    data=line.encode(),
+                    headers=headers,
+                    allow_redirects=False,  # followed, a POST becomes a GET
+                ) as answer:
                     status = answer.status
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
                 raise Disconnected(f"no answer from {url} ({str(error) or 'it takes too long'})", place) from None
             if status >= _SERVER_FAULTS or status in _COMES_BACK:
                 raise Disconnected(f"{url} answered {status}", place)
-            if status >= _BAD:
+            if status >= _NOT_TAKEN:
                 raise self._around.refused(f"{url} refuses what is posted: {status}", "look at its log, and at token")
 
     async def flush(self) -> Position:

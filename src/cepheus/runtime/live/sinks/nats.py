@@ -52,10 +52,15 @@ class NatsWriter:
         rows = list(zip(output.keys, output.types, output.lines, strict=True))
         with lost_as_disconnected(self._around):
             for start in range(0, len(rows), _AT_ONCE):
-                async with asyncio.TaskGroup() as group:
-                    for key, name, line in rows[start : start + _AT_ONCE]:
-                        subject = self._described.subject.replace("{type}", name)
-                        group.create_task(self._stream.publish(subject, line.encode(), headers={"Nats-Msg-Id": key}))
+                # not a TaskGroup: that wraps what is raised, and a lost connection would not be known as one
+                await asyncio.gather(
+                    *(
+                        self._stream.publish(
+                            self._described.subject.replace("{type}", name), line.encode(), headers={"Nats-Msg-Id": key}
+                        )
+                        for key, name, line in rows[start : start + _AT_ONCE]
+                    )
+                )
 
     async def flush(self) -> Position:
         """The stream has acknowledged each message."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +18,7 @@ from typing import BinaryIO
 from cepheus.runtime.live.contract import Disconnected, Messages, Position, Surroundings
 
 _BLOCK = 1 << 20
+_BEGINNING = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class FileReader:
                 raise Disconnected(f"'{path}' cannot be read: {reason}") from None
             raise self._around.refused(f"'{path}' cannot be read: {reason}") from None
         size = os.fstat(self._file.fileno()).st_size
-        if identity is not None and (identity != self._identity() or size < self._offset):
+        if identity is not None and (size < self._offset or identity != self._mark()):
             self._around.say(f"'{path}' is another file than it was: it is read from its beginning")
             self._offset = 0
         self._file.seek(self._offset)
@@ -113,7 +115,7 @@ class FileReader:
         count = data.count(b"\n") + 1
         first, self._lines = self._lines, self._lines + count
         self._offset += length
-        position = (self._offset, self._lines, self._identity())
+        position = (self._offset, self._lines, self._mark())
         return Messages(position, range(first, self._lines), joined=data, received=received)
 
     def _replaced(self) -> bool:
@@ -124,6 +126,12 @@ class FileReader:
         except OSError:
             return False
         return self._identity() != f"{now.st_dev}:{now.st_ino}" or now.st_size < self._offset
+
+    def _mark(self) -> str:
+        """The file's identity and a checksum of its beginning: a new file may get the number of one that is gone."""
+        assert self._file is not None
+        beginning = os.pread(self._file.fileno(), min(self._offset, _BEGINNING), 0)
+        return f"{self._identity()}:{zlib.crc32(beginning)}"
 
     def _identity(self) -> str:
         assert self._file is not None

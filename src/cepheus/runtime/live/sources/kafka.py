@@ -88,12 +88,12 @@ class KafkaReader:
     async def read(self) -> Messages | None:
         """The messages that were added, of one partition."""
         while not self._ready:
+            if self._is_time_to_look() and await self._partitions() != self._known:
+                raise Disconnected("the topic has other partitions than before")
             found = await asyncio.to_thread(self._consumer.consume, self._described.most, _POLL_SECONDS)
             received = time.perf_counter()
             if found:
                 self._sort(found, received)
-            elif self._is_time_to_look() and await self._partitions() != self._known:
-                raise Disconnected("the topic has other partitions than before")
         return self._ready.popleft()
 
     async def acknowledge(self, position: Position) -> None:

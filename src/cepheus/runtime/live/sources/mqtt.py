@@ -78,7 +78,9 @@ class MqttReceiver(Receiver):
             arrived,
             lambda reason: loop.call_soon_threadsafe(lost, reason),
         )
-        self._client.subscribe([(topic, self._described.quality) for topic in self._described.topics])
+        # with quality 2 the broker forgets a message before it is on the disk here; by quality 1 nothing is lost
+        quality = min(self._described.quality, 1)
+        self._client.subscribe([(topic, quality) for topic in self._described.topics])
         self._task = asyncio.create_task(self._write_down())
 
     async def read(self) -> Messages | None:

@@ -120,16 +120,21 @@ class PostgresReader:
         """The transactions that are writing to the table."""
         rows = await self._connection.execute(
             "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'relation' AND relation = %s::regclass "
-            "AND mode = 'RowExclusiveLock' AND granted AND pid <> pg_backend_pid()",
-            [self._described.table],
+            "AND mode = 'RowExclusiveLock' AND granted AND pid IS DISTINCT FROM pg_backend_pid()",
+            [self._quoted()],  # a prepared transaction has no pid
         )
         return {row[0] for row in await rows.fetchall()}
+
+    def _quoted(self) -> str:
+        """The table as SQL names it: regclass would fold the letters of a bare name."""
+        name: str = _table(self._described.table).as_string(self._connection)
+        return name
 
     async def _refuse_cache(self) -> None:
         """Refuse a sequence that hands numbers out in advance: then order says nothing."""
         rows = await self._connection.execute(
             "SELECT s.seqcache FROM pg_sequence s WHERE s.seqrelid = pg_get_serial_sequence(%s, %s)::regclass",
-            [self._described.table, self._described.column],
+            [self._quoted(), self._described.column],
         )
         found = await rows.fetchone()
         if found is not None and found[0] > 1:
