@@ -214,7 +214,7 @@ class WebSocketClient(Receiver):
 def allowed(request: web.Request, token: str | None) -> bool:
     """Whether a request carries the token, if one is asked for."""
     given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    return token is None or hmac.compare_digest(given.encode(), token.encode())
+    return token is None or hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
 
 
 def split_body(body: bytes) -> list[bytes] | None:
