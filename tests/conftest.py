@@ -66,9 +66,9 @@ def start_studio() -> Iterator[Callable[..., Studio]]:
         thread.join(timeout=10)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests of the studio's page."""
+    """One browser for all tests of a module; while it is there, an event loop runs that other tests would not like."""
     from benchmarks.studio.browser import launched
 
     with launched() as found:

@@ -7,8 +7,6 @@ from functools import cached_property
 from typing import Any
 
 from cepheus.core.time import format_duration, format_time
-from cepheus.explain.draw import draw
-from cepheus.explain.rule_parts import rule_parts
 from cepheus.language.tesla.print import format_rule, format_rules
 from cepheus.learning.evaluate import Score
 from cepheus.learning.learn import Candidate, Outcome
@@ -169,6 +167,9 @@ class Learned:
 
     def svg(self) -> str:
         """A drawing of the rules."""
+        from cepheus.explain.draw import draw  # which takes a while to import
+        from cepheus.explain.rule_parts import rule_parts
+
         return draw([rule_parts(each.rule) for each in self.found])
 
     def to_json(self) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def found_by_rules(query: str, events: Events) -> list[int]:
     assert not [finding for one in importing.imported for finding in one.findings]
     program = cepheus.compile(importing.text())
     made = program.detect(events, time_unit="s", engine="reference").to_dicts()
-    return [one["time"] // 1_000_000 for one in made]
+    return [one["time"] for one in made]
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)

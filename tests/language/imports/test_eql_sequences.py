@@ -87,7 +87,7 @@ def alerts(rules: str, events: Events, engine: str, **options: Any) -> list[tupl
     """When each alert of the imported rules comes, and when what it tells of began."""
     made = cepheus.compile(rules, undeclared="allow").detect(events, time_unit="s", engine=engine, **options).to_dicts()
     found = [one for one in made if one["type"] == "Query"]
-    return sorted((one["time"] // 1_000_000, one["start_time"] // 1_000_000) for one in found)
+    return sorted((one["time"], one["start_time"]) for one in found)
 
 
 def imported(query: str, *, ordered: bool = True) -> str:

@@ -94,7 +94,7 @@ def found(correlation: str, events: Events) -> list[int]:
     assert not [finding for one in rules.imported for finding in one.findings]
     program = cepheus.compile(rules.text(), undeclared="allow")
     made = program.detect(events, time_unit="s", engine="reference").to_dicts()
-    return sorted(one["time"] // 1_000_000 for one in made if one["type"] == "Alert")
+    return sorted(one["time"] for one in made if one["type"] == "Alert")
 
 
 def correlation(kind: str, names: list[str], condition: str = "") -> str:

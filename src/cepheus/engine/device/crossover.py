@@ -60,7 +60,7 @@ def crossover(few: int, many: int, host: Costs, device: Costs) -> Crossover:
     """Where the costs of host and device meet, if both grow in proportion between the sizes that were measured.
 
     >>> crossover(100, 1100, Costs(0.0, 1e-6, 11e-6), Costs(1e-4, 3e-6, 4e-6))
-    Crossover(events=323, pairs=15714)
+    Crossover(events=322, pairs=15714)
     """
     gain = (host.many - device.many) / many
     if gain <= 0:
