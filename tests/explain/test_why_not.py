@@ -264,3 +264,22 @@ def test_consuming_rules_are_told_as_the_reference_engine_has_it(
     made = _run(checked.rules.rules[0], types, _stream(drawn))
     assert bool(found.fired) == any(event.time == found.at for event in made)
     assert bool(found.fired) != bool(found.failed)
+
+
+QUIET = "define Quiet() from every 10 min and not Temp() within 10 min from now"
+
+
+@pytest.mark.parametrize(("minute", "at"), [(300, 300), (-50, 0), (900, 600), (604, 600)])
+def test_a_moment_of_every_is_found_where_no_event_is_near(minute: float, at: float) -> None:
+    events = [temp(0, 1), temp(600, 1)]
+    fired = {event.time for event in compile(QUIET, undeclared="allow").detect(events).to_events()}
+    found = told(QUIET, events, "Quiet", minute)
+    assert found.at == at * MINUTE
+    assert bool(found.fired) == (found.at in fired)
+    assert len(fired) > 50
+
+
+def test_moments_of_every_go_on_until_the_end_that_is_named() -> None:
+    found = told(QUIET, [temp(0, 1)], "Quiet", 60, until=60 * MINUTE)
+    assert found.fired
+    assert found.at == 60 * MINUTE
