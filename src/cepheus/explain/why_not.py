@@ -73,7 +73,8 @@ class WhyNot:
     """Why a rule did not fire at a moment, or that it did.
 
     ``at`` is the moment at which the rule was evaluated, None if it never was; ``asked`` the one that was asked about.
-    ``fired`` are the composite events that it made then.
+    ``fired`` are the composite events that it made then; ``others`` is how many more events evaluated it then, which
+    are not told of.
     """
 
     rule: str
@@ -82,6 +83,7 @@ class WhyNot:
     terminator: Event | None
     fired: tuple[Event, ...]
     parts: tuple[PartFinding, ...]
+    others: int = 0
 
     @property
     def failed(self) -> tuple[PartFinding, ...]:
@@ -103,6 +105,8 @@ class WhyNot:
         moment = f"at {format_time(self.at)}"
         if self.at != self.asked:
             moment += f", the nearest moment to {format_time(self.asked)}"
+        if self.others:
+            moment += f" (one of {self.others + 1} events then; name one by its id)"
         if self.fired:
             return f"{self.rule} did fire {moment}: {', '.join(str(event.id) for event in self.fired[:5])}"
         failed = len(self.failed)
@@ -128,6 +132,7 @@ class WhyNot:
             "headline": self.headline(),
             "nearest": self.nearest,
             "terminator": None if self.terminator is None else self.terminator.to_dict(),
+            "others": self.others,
             "fired": [event.to_dict() for event in self.fired],
             "parts": [part.to_json() for part in self.parts],
         }
@@ -188,7 +193,7 @@ def why_not(
         return WhyNot(rule, asked, None, None, (), tuple(_never(wanted, events)))
     seen = next((one for one in found if one.fired), found[0])  # of simultaneous terminators one that fired, if any
     parts = tuple(_finding(told, wanted) for told in seen.told)
-    return WhyNot(rule, asked, nearest, seen.terminator, tuple(seen.fired), parts)
+    return WhyNot(rule, asked, nearest, seen.terminator, tuple(seen.fired), parts, len(found) - 1)
 
 
 def _rule(rules: RuleSet, name: str) -> Rule:

@@ -14,6 +14,7 @@ from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import RunOptions
 from cepheus.core.time import format_time
+from cepheus.core.values import Value
 from cepheus.explain.reasons import Reasons, reasons
 from cepheus.explain.rule_parts import rule_parts
 from cepheus.explain.why_not import WhyNot, why_not
@@ -27,6 +28,9 @@ from cepheus.studio.workspace import Loaded, Ran, Workspace, counts_of
 
 MOST_REASONS = 400
 """How many events one tree of why holds."""
+
+MOST_EXACT = 2**53
+"""Up to here a browser tells all integers apart."""
 
 
 class Example(BaseModel):
@@ -171,13 +175,18 @@ def event_told(event: Event) -> dict[str, Any]:
         "time": event.time,
         "when": format_time(event.time),
         "start": event.start,
-        "attributes": {name: value for name, value in event.attributes.items() if value is not None},
+        "attributes": {name: _shown(value) for name, value in event.attributes.items() if value is not None},
         "errors": {name: str(error) for name, error in event.errors.items()},
         "probability": event.probability,
         "rule": event.rule,
         "id": event.id,
         "row": event.id if isinstance(event.id, int) and event.rule is None else None,
     }
+
+
+def _shown(value: Value) -> Value:
+    """A value as the page can hold it: an integer beyond what its numbers tell apart is sent as text."""
+    return str(value) if isinstance(value, int) and abs(value) > MOST_EXACT else value
 
 
 def why_told(workspace: Workspace, row: int) -> dict[str, Any]:
