@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
+from cepheus.studio.live import MOST_TOLD, Figures, FollowedFile, Following, Live
 from cepheus.studio.running import event_told
 from cepheus.studio.server import Studio
 from cepheus.studio.workspace import Workspace
@@ -63,3 +66,68 @@ def test_saving_follows_no_link_that_was_planted(twins: Studio, tmp_path: Path) 
     assert not file.is_symlink()
     assert file.stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in file.parent.iterdir()) == [".r.tesla.studio", "r.tesla"]
+
+
+def test_a_page_that_is_behind_gets_every_match_once() -> None:
+    figures = Figures()
+    figures.count(2500, [Event("A", number) for number in range(2500)])
+    got: list[int] = []
+    while (told := figures.told(got[-1] if got else 0))["matches"]:
+        assert len(told["matches"]) <= MOST_TOLD
+        got += [each["number"] for each in told["matches"]]
+    assert got == list(range(1, 2501))
+
+
+def until(live: Live, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    for _ in range(600):
+        found = live.required().state(0)
+        if wanted(found):
+            return found
+        time.sleep(0.02)
+    raise AssertionError(found)
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    (tmp_path / "live.jsonl").touch()
+    made = Live(Workspace.of([]), [tmp_path / "live.jsonl"])
+    made.start(Following(text="define Hot() from Temp()", file="live.jsonl"))
+    yield made
+    made.stop()
+
+
+def test_a_line_of_brackets_is_a_bad_line_and_no_end(live: Live, tmp_path: Path) -> None:
+    with (tmp_path / "live.jsonl").open("a") as stream:
+        stream.write("[" * 200_000 + '\n{"type": "Temp", "time": 1}\n')
+    found = until(live, lambda told: told["events"] == 1)
+    assert (found["skipped"], found["error"]) == (1, None)
+
+
+def test_a_file_that_is_cut_is_read_from_its_start(live: Live, tmp_path: Path) -> None:
+    file = tmp_path / "live.jsonl"
+    file.write_text("".join(f'{{"type": "Temp", "time": {number}}}\n' for number in range(5)))
+    until(live, lambda told: told["events"] == 5)
+    file.write_text('{"type": "Temp", "time": 9}\n')
+    assert until(live, lambda told: told["events"] == 6)["matched"] == 6
+
+
+def test_whatever_ends_the_work_is_told(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: object) -> list[Any]:
+        raise ZeroDivisionError("no such luck")
+
+    monkeypatch.setattr(FollowedFile, "take", fails)
+    found = until(live, lambda told: told["error"] is not None)
+    assert "no such luck" in found["error"]
+    assert "ZeroDivision" not in found["error"]
+
+
+def test_a_file_that_is_gone_is_told(live: Live, tmp_path: Path) -> None:
+    (tmp_path / "live.jsonl").unlink()
+    assert "cannot be read" in until(live, lambda told: told["error"] is not None)["error"]
+
+
+def test_what_cannot_start_does_not_stop_what_is_at_work(live: Live) -> None:
+    before = live.required()
+    with pytest.raises(CepheusError):
+        live.start(Following(text="define Hot( from", file="live.jsonl"))
+    assert live.required() is before

@@ -152,7 +152,7 @@ def test_live_follows_a_file_and_shows_every_match(page: Page, start_studio: Sta
     with file.open("a") as stream:
         for number in range(2000):
             stream.write(json.dumps({"type": "Temp", "time": number, "value": number % 10}) + "\n")
-    page.wait_for_selector("#live-tiles[data-matched='800'][data-shown='800']")
+    page.wait_for_selector("#live-tiles[data-matched='800'][data-received='800'][data-missed='0'][data-twice='0']")
     write(page, "define Hot() from Temp(value > 7)")
     page.wait_for_function("() => window.studio.rules.length === 1")
     page.click("#live-deploy")
