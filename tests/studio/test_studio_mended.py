@@ -10,12 +10,14 @@ from typing import Any
 import httpx
 import pytest
 
+from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
+from cepheus.core.time import MAX_TIME, MIN_TIME, MINUTE
 from cepheus.studio.live import MOST_TOLD, Figures, FollowedFile, Following, Live
 from cepheus.studio.running import event_told
 from cepheus.studio.server import Studio
-from cepheus.studio.workspace import Workspace
+from cepheus.studio.workspace import FIRE, Workspace
 
 Start = Callable[..., Studio]
 
@@ -131,3 +133,55 @@ def test_what_cannot_start_does_not_stop_what_is_at_work(live: Live) -> None:
     with pytest.raises(CepheusError):
         live.start(Following(text="define Hot( from", file="live.jsonl"))
     assert live.required() is before
+
+
+def test_each_label_has_its_own_stretch(start_studio: Start) -> None:
+    minutes = [0, 10, 30, 55, 59, 70]
+    workspace = Workspace.of([])
+    workspace.take("hot", EventBatch.from_events(Event("Temp", at * MINUTE, {"value": 50}) for at in minutes))
+    studio = start_studio(workspace)
+    labels = [[0, 20 * MINUTE], [60 * MINUTE]]
+    knob = {"knob": "Hot: value > 45", "low": 45, "high": 60, "steps": 2, "use_labels": True, "labels": labels}
+    swept = post(studio, "sweep", {"text": "define Hot() from Temp(value > 45)", **knob}).json()
+    assert [point["precision"] for point in swept["points"]] == [0.5, None]
+    assert [point["recall"] for point in swept["points"]] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("timeline", {"start": 0, "end": 10**30}),
+        ("timeline", {"start": -(10**30), "end": 0}),
+        ("why-not", {"rule": "Fire", "at": 10**30}),
+        ("why-not", {"rule": "Fire", "row": -1}),
+        ("report", {"start": 0, "end": 10**30}),
+        ("open", {"path": "a\0b"}),
+        ("open", {"path": "/a\0b"}),
+        ("open", {"path": "x" * 5000}),
+    ],
+)
+def test_what_cannot_be_is_refused(start_studio: Start, tmp_path: Path, path: str, body: object) -> None:
+    (tmp_path / "r.tesla").write_text(FIRE)
+    workspace = Workspace.of([tmp_path / "r.tesla"])
+    workspace.example("fire")
+    workspace.run(FIRE)
+    assert post(start_studio(workspace), path, body).status_code == 422
+
+
+def test_all_of_time_is_pictured_and_asked_about(start_studio: Start) -> None:
+    workspace = Workspace.of([])
+    workspace.example("fire")
+    workspace.run(FIRE)
+    studio = start_studio(workspace)
+    for start, end in ((MIN_TIME, MAX_TIME), (MAX_TIME, MAX_TIME), (MAX_TIME, MIN_TIME)):
+        told = post(studio, "timeline", {"start": start, "end": end})
+        assert told.status_code == 200
+        counted = sum(lane["count"] for lane in told.json()["lanes"])
+        assert counted == (365 if start < end else 0)
+    for at in (MIN_TIME, MAX_TIME):
+        assert post(studio, "why-not", {"rule": "Fire", "at": at}).status_code == 200
+
+
+def test_an_origin_that_is_none_is_refused(start_studio: Start) -> None:
+    studio = start_studio(Workspace.of([]))
+    assert post(studio, "analyse", {"text": ""}, origin="http://[").status_code == 403

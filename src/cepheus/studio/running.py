@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import RunOptions
-from cepheus.core.time import format_time
+from cepheus.core.time import MAX_TIME, MIN_TIME, format_time
 from cepheus.core.values import Value
 from cepheus.explain.reasons import Reasons, reasons
 from cepheus.explain.rule_parts import rule_parts
@@ -32,6 +32,9 @@ MOST_REASONS = 400
 MOST_EXACT = 2**53
 """Up to here a browser tells all integers apart."""
 
+Time = Annotated[int, Field(ge=MIN_TIME, le=MAX_TIME)]
+"""A time in microseconds."""
+
 
 class Example(BaseModel):
     """The name of an example."""
@@ -48,8 +51,8 @@ class File(BaseModel):
 class View(BaseModel):
     """What the timeline is to show: a stretch of time in microseconds, how wide it is, and by which keys."""
 
-    start: int
-    end: int
+    start: Time
+    end: Time
     width: int = Field(default=1000, ge=50, le=8000)
     keys: dict[str, str] = Field(default_factory=dict)
     hidden: list[str] = Field(default_factory=list)
@@ -66,8 +69,8 @@ class AskedNot(BaseModel):
     """A rule, and the moment in microseconds, or the row of the event, at which it should have fired."""
 
     rule: str
-    at: int | None = None
-    row: int | None = None
+    at: Time | None = None
+    row: int | None = Field(default=None, ge=0)
 
 
 def routes(workspace: Workspace) -> APIRouter:

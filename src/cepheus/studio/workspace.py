@@ -103,8 +103,12 @@ class Workspace:
         path = Path(given)
         candidates = [path] if path.is_absolute() else [folder / path for folder in self.folders]
         for candidate in candidates:
-            resolved = candidate.resolve()
-            if resolved.is_file() and any(resolved.is_relative_to(folder) for folder in self.folders):
+            try:
+                resolved = candidate.resolve()
+                there = resolved.is_file()
+            except (ValueError, OSError):  # what no file can be called
+                continue
+            if there and any(resolved.is_relative_to(folder) for folder in self.folders):
                 return resolved
         hint = f"the studio was given {', '.join(map(str, self.folders)) or 'no folder'}"
         raise OptionError.of("file", f"there is no file '{Path(given).name}' in the folders of the studio", hint=hint)
