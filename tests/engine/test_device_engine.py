@@ -94,6 +94,16 @@ def test_windows_slide_over_rings_many_times() -> None:
     assert device.evaluated["device"] > 1000
 
 
+@pytest.mark.parametrize("keys", [100, 400, 900])
+def test_lanes_of_other_rules_are_swept_only_when_what_was_put_off_is_done(keys: int) -> None:
+    rules = "define N() from A(y=$y) and each C(abs(y - $y) < 100) within 10 ms from A\n" + KEYED
+    events = [Event("C", 8 * n // 3, {"x": 0, "y": 1.0}) for n in range(3000)]
+    events.append(Event("A", 9000, {"x": -1, "y": 1.0}))
+    events += [Event("B", 9000 + (n + 1) * 9000 // keys, {"x": n, "y": 1.0}) for n in range(keys)]
+    found = deployed(DeviceEngine(), rules).feed(EventBatch.from_events(events))
+    assert len(found) == len(deployed(ColumnsEngine(), rules).feed(EventBatch.from_events(events))) == 3000
+
+
 def test_where_little_is_to_be_done_the_host_does_it() -> None:
     device = deployed(DeviceEngine(crossover=Crossover(events=100, pairs=5000)), NEAR)
     host = deployed(ColumnsEngine(), NEAR)

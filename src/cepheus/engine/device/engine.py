@@ -94,15 +94,13 @@ class DeviceEngine(ColumnsEngine):
         self._evaluate()
 
     def _provide(self, status: Status) -> None:
+        # Room may be made by sweeping out what is out of reach now, not when terminators were put off; and what is in
+        # the output is given away, so that places in it would mean nothing.
+        self._evaluate()
         if status is Status.PUT_OFF:
-            self._evaluate()
             self._plan()
-            return
-        if status is Status.OUTPUT_FULL:
-            self._evaluate()  # what is in the output is given away; places in it would mean nothing
-            if self._context[At.OUTPUT_EVENTS] == 0:
-                return
-        super()._provide(status)
+        elif not (status is Status.OUTPUT_FULL and self._context[At.OUTPUT_EVENTS] == 0):
+            super()._provide(status)
 
     def _abandon(self) -> None:
         super()._abandon()
