@@ -47,6 +47,9 @@ _MOVES = """async (count) => {
   }
   return frames; }"""
 
+_ALL_TOLD = """(matched) => { const told = document.getElementById('live-tiles').dataset;
+  return Number(told.received) + Number(told.missed) === matched; }"""
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
@@ -55,7 +58,7 @@ class Watched:
     seconds: float
     events: int
     matched: int
-    shown: int
+    received: int
     memory: tuple[float, float]
 
 
@@ -88,10 +91,10 @@ def bench_studio(console: Console, *, quick: bool, duration: str | None) -> None
             slow < FRAME if judged else None,
         ),
         Bar(
-            f"matches told to the page, {watched.events:,} events in {watched.seconds:.0f} s",
+            f"matches received by the page, {watched.events:,} events in {watched.seconds:.0f} s",
             f"{watched.matched:,}",
-            f"{watched.shown:,}",
-            watched.shown == watched.matched,
+            f"{watched.received:,}",
+            watched.received == watched.matched,
         ),
         Bar(
             "growth of the page's memory meanwhile",
@@ -166,11 +169,11 @@ def _stream(browser: Browser, seconds: float) -> Watched:
             while target.state(0)["waiting"]:
                 time.sleep(0.1)
             state = target.state(0)
-            page.wait_for_selector(f"#live-tiles[data-matched='{state['matched']}']")
-            shown = int(str(page.get_attribute("#live-tiles", "data-shown")))
+            page.wait_for_function(_ALL_TOLD, arg=state["matched"])
+            received = int(str(page.get_attribute("#live-tiles", "data-received")))
             after = _memory(page)
             page.context.close()
-    return Watched(spent, state["events"], state["matched"], shown, (before, after))
+    return Watched(spent, state["events"], state["matched"], received, (before, after))
 
 
 def _write(file: Path, stop: threading.Event) -> None:

@@ -86,3 +86,16 @@ def test_a_value_that_cannot_be_is_refused() -> None:
         program.with_knob(value.name, float("inf"))
     with pytest.raises(OptionError, match="there is no knob"):
         program.with_knob("Fire: value > 46", 50)
+
+
+_stretches = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)).map(lambda one: (one[0], one[0] + one[1])))
+
+
+@given(st.lists(st.integers(0, 80)), _stretches, st.integers(0, 5))
+def test_scores_of_stretches_are_as_defined(found: list[int], labels: list[tuple[int, int]], tolerance: int) -> None:
+    def near(one: int, label: tuple[int, int]) -> bool:
+        return label[0] - tolerance <= one <= label[1] + tolerance
+
+    scored = score(np.array(found, np.int64), np.array(labels, np.int64).reshape(-1, 2), tolerance)
+    assert scored.right == sum(any(near(one, label) for label in labels) for one in found)
+    assert scored.found_labels == sum(any(near(one, label) for one in found) for label in labels)

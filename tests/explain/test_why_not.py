@@ -264,3 +264,62 @@ def test_consuming_rules_are_told_as_the_reference_engine_has_it(
     made = _run(checked.rules.rules[0], types, _stream(drawn))
     assert bool(found.fired) == any(event.time == found.at for event in made)
     assert bool(found.fired) != bool(found.failed)
+
+
+QUIET = "define Quiet() from every 10 min and not Temp() within 10 min from now"
+
+
+@pytest.mark.parametrize(("minute", "at"), [(300, 300), (-50, 0), (900, 600), (604, 600)])
+def test_a_moment_of_every_is_found_where_no_event_is_near(minute: float, at: float) -> None:
+    events = [temp(0, 1), temp(600, 1)]
+    fired = {event.time for event in compile(QUIET, undeclared="allow").detect(events).to_events()}
+    found = told(QUIET, events, "Quiet", minute)
+    assert found.at == at * MINUTE
+    assert bool(found.fired) == (found.at in fired)
+    assert len(fired) > 50
+
+
+def test_moments_of_every_go_on_until_the_end_that_is_named() -> None:
+    found = told(QUIET, [temp(0, 1)], "Quiet", 60, until=60 * MINUTE)
+    assert found.fired
+    assert found.at == 60 * MINUTE
+
+
+def test_that_not_all_events_were_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cepheus.explain.trace.MOST_LOOKED_AT", 20)
+    rule = "define X() from S() and last T(v > 45) within 1 h from S"
+    events = [other("T", 0, v=44.9), *(other("T", 1 + n / 10, v=1.0) for n in range(20)), other("S", 5)]
+    found = told(rule, events, "X", 5)
+    assert found.parts[1].says.endswith("none fits; only 20 of 21 events were looked at")
+    assert "looked at" not in str(told(rule, events[:1] + events[-1:], "X", 5))
+
+
+def test_that_not_all_combinations_were_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cepheus.explain.trace.MOST_MATCHES", 2)
+    events = [*(other("B", n, v=n) for n in range(4)), other("R", 4.5), other("S", 5)]
+    each = "define X() from S() and each B() within 1 h from S and"
+    required = told(f"{each} Count(R() between B and S) > 9", events, "X", 5).failed[0].says
+    assert required.endswith("(the nearest of 2 combinations); only 2 of 4 combinations were looked at")
+    absent = told(f"{each} not R() between B and S", events, "X", 5).failed[0].says
+    assert absent == "there was one; only 2 of 4 combinations were looked at"
+
+
+def test_what_lies_in_the_window_of_any_combination_is_counted() -> None:
+    events = [other("C", 0, v=1), other("B", 1), other("B", 9), other("S", 10)]
+    rule = "define X() from S() and each B() within 1 h from S and last C(v > 5) within 2 min from B"
+    part = told(rule, events, "X", 10).parts[2]
+    assert (part.says, part.count) == ("the only one does not fit", 1)
+
+
+def test_of_simultaneous_events_the_others_are_counted() -> None:
+    events = [temp(4, 40), other("Smoke", 5, area="A1"), other("Smoke", 5, area="B2")]
+    found = told(FIRE, events, "Fire", 5)
+    assert found.others == found.to_json()["others"] == 1
+    assert "(one of 2 events then; name one by its id)" in found.headline()
+    assert "one of" not in compile(FIRE, undeclared="allow").why_not(events, "Fire", event=2).headline()
+
+
+def test_numbers_that_differ_are_shown_so() -> None:
+    rule = "define X() from S() and last T(v = 0.3) within 1 h from S"
+    found = told(rule, [other("T", 1, v=0.1 + 0.2), other("S", 2)], "X", 2)
+    assert str(found.nearest).endswith("v 0.30000000000000004 is not 0.3")

@@ -152,7 +152,7 @@ def test_live_follows_a_file_and_shows_every_match(page: Page, start_studio: Sta
     with file.open("a") as stream:
         for number in range(2000):
             stream.write(json.dumps({"type": "Temp", "time": number, "value": number % 10}) + "\n")
-    page.wait_for_selector("#live-tiles[data-matched='800'][data-shown='800']")
+    page.wait_for_selector("#live-tiles[data-matched='800'][data-received='800'][data-missed='0'][data-twice='0']")
     write(page, "define Hot() from Temp(value > 7)")
     page.wait_for_function("() => window.studio.rules.length === 1")
     page.click("#live-deploy")
@@ -247,3 +247,24 @@ def test_keyboard_phone_dark_and_labels(page: Page, start_studio: Start) -> None
         .filter((one) => one.offsetParent && !one.closest('.cm-editor'))
         .filter((one) => !(one.textContent.trim() || one.getAttribute('aria-label') || one.labels?.length)).length"""
     assert page.evaluate(nameless) == 0
+
+
+def test_what_is_saved_stays_with_its_document(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.tesla", tmp_path / "two.tesla"
+    one.write_text("define One() from S()")
+    two.write_text("define Two() from S()")
+    opened(page, start_studio(Workspace.of([one, two])))
+    page.select_option("#document", "two.tesla")
+    write(page, "define New() from S() // " + "x" * 200_000)  # longer than a call has arguments
+    page.wait_for_function("() => window.studio.rules[0]?.name === 'New'")
+    page.click("#save")
+    page.wait_for_function("() => document.body.textContent.includes('two.tesla is saved')")
+    page.select_option("#document", "one.tesla")
+    page.select_option("#document", "two.tesla")
+    page.wait_for_function("() => window.studio.editor.text.startsWith('define New')")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    page.click("#save")
+    page.wait_for_function("() => document.body.textContent.includes('two.tesla is saved')")
+    assert one.read_text() == "define One() from S()"
+    assert two.read_text().startswith("define New() from S()")

@@ -170,7 +170,7 @@ def test_a_growing_file_is_followed_and_nothing_is_lost(ask: Ask, tmp_path: Path
     assert state["by_type"] == {"Hot": 400, "Cold": 50}
     assert state["matched"] == 450
     numbers = [each["number"] for each in state["matches"]]
-    assert numbers == list(range(251, 451))
+    assert numbers == list(range(1, 451))
     assert ask("live/stop", {})["stopped"]
 
 

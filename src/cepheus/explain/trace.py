@@ -123,6 +123,7 @@ class Trace(Meaning):
         if taken:
             once = list({id(event): event for event in taken}.values())
             there = "it was there" if len(once) == 1 else f"{len(once)} were there"
+            there += _cut(MOST_MATCHES, len(matches), "combinations")
             return Told(step, Outcome.HELD, there, tuple(once[:_MOST_SHOWN]), len(once))
         if len(matches) > MOST_MATCHES and self._extend(step, matches):
             return Told(step, Outcome.HELD, "it was there")
@@ -155,7 +156,8 @@ class Trace(Meaning):
         if any(self.deployed.probability((step.constraint,), m, self.calculus) > 0.0 for m in matches[MOST_MATCHES:]):
             return Told(step, Outcome.HELD, "it holds")
         nearest = min(lacks, key=lambda each: sum(lack.distance for lack in each))
-        among = f" (the nearest of {len(matches)} combinations)" if len(matches) > 1 else ""
+        among = f" (the nearest of {len(lacks)} combinations)" if len(lacks) > 1 else ""
+        among += _cut(len(lacks), len(matches), "combinations")
         return Told(step, Outcome.FAILED, " and ".join(lack.text for lack in nearest) + among)
 
     def _told_absence(self, absent: Absent, matches: list[Match]) -> Told:
@@ -169,6 +171,7 @@ class Trace(Meaning):
             return Told(absent, Outcome.HELD, "there was none")
         once = list({id(event): event for event in found}.values())
         says = "there was one" if len(once) == 1 else f"there were {len(once)}"
+        says += _cut(MOST_MATCHES, len(matches), "combinations")
         return Told(absent, Outcome.FAILED, says, tuple(once[:_MOST_SHOWN]), len(once))
 
     def _told_production(self, matches: list[Match]) -> list[Told]:
@@ -207,9 +210,10 @@ class Trace(Meaning):
         """Say what the events of a type lack, each in the combination in which it lacks least."""
         stored = self.history.get(event_type, [])
         looked_at = stored[-MOST_LOOKED_AT:]
+        combinations = len(matches)
         matches = matches[: max(1, MOST_LOOKED_AT // max(1, len(looked_at)))]
         inside = [{one.ordinal for one in self._candidates(event_type, scope, match)} for match in matches]
-        in_scope, nearest = len(inside[0]), list[Miss]()
+        in_scope, nearest = len(set[int]().union(*inside)), list[Miss]()
         for each in looked_at:
             found = []
             for match, candidates in zip(matches, inside, strict=True):
@@ -226,6 +230,7 @@ class Trace(Meaning):
             says = f"there was no {event_type} {where}"
         else:
             says = f"of {in_scope} {event_type} {where} none fits" if in_scope > 1 else "the only one does not fit"
+        says += _cut(len(looked_at), len(stored), "events") + _cut(len(matches), combinations, "combinations")
         return Told(step, Outcome.FAILED, says, count=in_scope, misses=tuple(nearest[:MOST_MISSES]))
 
     def _outside(self, stored: Stored, scope: Scope, match: Match) -> list[Unmet]:
@@ -293,6 +298,11 @@ def _waits(step: Choose | Compute | Require | Absent, absent: Sequence[str], dep
     names = [deployed.resolved.called(name[1:]) if name.startswith("$") else name for name in absent]
     verb = "is" if len(names) == 1 else "are"
     return Told(step, Outcome.UNDECIDED, f"not decided: {' and '.join(names)} {verb} missing")
+
+
+def _cut(looked: int, of: int, what: str) -> str:
+    """That not all of them were looked at; nothing if all were."""
+    return f"; only {looked:,} of {of:,} {what} were looked at" if looked < of else ""
 
 
 def _where(scope: Scope) -> str:

@@ -137,11 +137,12 @@ _TEXTS = {"<": "is not below", "<=": "is not at most", ">": "is not above", ">="
 def precise(value: Value) -> str:
     """A value in as many digits as it takes to see why a comparison fails, and no more than needed.
 
-    >>> precise(44.8), precise(44.99999), precise(7)
-    ('44.8', '44.99999', '7')
+    >>> precise(44.8), precise(44.99999), precise(7), precise(0.1 + 0.2)
+    ('44.8', '44.99999', '7', '0.30000000000000004')
     """
     if isinstance(value, float):
-        return f"{value:.10g}"
+        short = f"{value:.10g}"
+        return short if float(short) == value else repr(value)
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from cepheus.core.batch import EventBatch, IntArray
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.source import Span
-from cepheus.core.time import MAX_TIME, SECOND, format_duration
+from cepheus.core.time import MAX_TIME, MIN_TIME, SECOND, format_duration
 from cepheus.core.values import ValueType
 from cepheus.language.tesla.print import format_expression
 from cepheus.rules.expressions import Aggregate, Comparison, Constant, Expression, Within
@@ -265,19 +265,22 @@ class Score:
 def score(found: IntArray, labels: IntArray, tolerance: int) -> Score:
     """Compare the times of what was found with those of what should have been, all in microseconds.
 
+    A label is a time, or a row of two: the first and the last time of a stretch.
+
     >>> scored = score(np.array([10, 50, 90]), np.array([12, 91, 200]), 5)
     >>> scored.right, scored.found_labels, scored.precision
     (2, 2, 0.6666666666666666)
+    >>> score(np.array([10, 50, 90]), np.array([[0, 40], [95, 96]]), 5).right
+    2
     """
-    found, labels = np.sort(found), np.sort(labels)
-    return Score(len(labels), _near(labels, found, tolerance), len(found), _near(found, labels, tolerance))
-
-
-def _near(times: IntArray, others: IntArray, tolerance: int) -> int:
-    """How many of some times have one of the others near."""
-    first = np.searchsorted(others, times - tolerance, side="left")
-    last = np.searchsorted(others, times + tolerance, side="right")
-    return int(np.count_nonzero(last > first))
+    found = np.sort(found)
+    firsts, lasts = (labels[:, 0], labels[:, 1]) if labels.ndim == 2 else (labels, labels)
+    starts = np.maximum(firsts, MIN_TIME + tolerance) - tolerance
+    ends = np.minimum(lasts, MAX_TIME - tolerance) + tolerance
+    hit = np.searchsorted(found, ends, side="right") > np.searchsorted(found, starts, side="left")
+    begun = np.searchsorted(np.sort(starts), found, side="right")
+    over = np.searchsorted(np.sort(ends), found, side="left")
+    return Score(len(labels), int(np.count_nonzero(hit)), len(found), int(np.count_nonzero(begun > over)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,15 +337,15 @@ def sweep(
     values: Iterable[Number],
     run: Callable[[RuleSet], EventBatch],
     *,
-    labels: Sequence[int] | IntArray | None = None,
+    labels: Sequence[int] | Sequence[tuple[int, int]] | IntArray | None = None,
     tolerance: int = 0,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Sweep:
     """Run the rules with one value of a knob after the other.
 
     ``run`` finds the composite events of changed rules. ``labels`` are the times, in microseconds, at which the rule of
-    the knob should have fired; ``tolerance`` is how far from one a composite event may lie. ``progress`` is told how
-    many values are done.
+    the knob should have fired, or the stretches of time, each from its first to its last; ``tolerance`` is how far from
+    one a composite event may lie. ``progress`` is told how many values are done.
     """
     composite = next(rule.composite.name for rule in rules.rules if rule.name == knob.rule)
     expected = None if labels is None else np.asarray(labels, np.int64)

@@ -73,7 +73,8 @@ class WhyNot:
     """Why a rule did not fire at a moment, or that it did.
 
     ``at`` is the moment at which the rule was evaluated, None if it never was; ``asked`` the one that was asked about.
-    ``fired`` are the composite events that it made then.
+    ``fired`` are the composite events that it made then; ``others`` is how many more events evaluated it then, which
+    are not told of.
     """
 
     rule: str
@@ -82,6 +83,7 @@ class WhyNot:
     terminator: Event | None
     fired: tuple[Event, ...]
     parts: tuple[PartFinding, ...]
+    others: int = 0
 
     @property
     def failed(self) -> tuple[PartFinding, ...]:
@@ -103,6 +105,8 @@ class WhyNot:
         moment = f"at {format_time(self.at)}"
         if self.at != self.asked:
             moment += f", the nearest moment to {format_time(self.asked)}"
+        if self.others:
+            moment += f" (one of {self.others + 1} events then; name one by its id)"
         if self.fired:
             return f"{self.rule} did fire {moment}: {', '.join(str(event.id) for event in self.fired[:5])}"
         failed = len(self.failed)
@@ -128,6 +132,7 @@ class WhyNot:
             "headline": self.headline(),
             "nearest": self.nearest,
             "terminator": None if self.terminator is None else self.terminator.to_dict(),
+            "others": self.others,
             "fired": [event.to_dict() for event in self.fired],
             "parts": [part.to_json() for part in self.parts],
         }
@@ -175,19 +180,20 @@ def why_not(
     wanted = _rule(rules, rule)
     needed = _feeding(rules, wanted)
     asked = _moment(events, wanted, at, terminator)
-    part, end = _stretch(events, needed, wanted, asked)
-    reached = min(int(events.times[-1]), end) if len(events) else MIN_TIME
-    run = _Run(rules, types, part, needed, options, reached)
+    part, first, last = _stretch(events, needed, wanted, asked, options)
+    begun = max(int(events.times[0]), first) if len(events) else None
+    reached = min(int(events.times[-1]), last) if len(events) else MIN_TIME
+    run = _Run(rules, types, part, needed, options, begun, reached)
     moments = _moments(run, wanted, asked)
     if not moments:
-        return WhyNot(rule, asked, None, None, (), tuple(_never(wanted, part)))
+        return WhyNot(rule, asked, None, None, (), tuple(_never(wanted, events)))
     nearest = min(moments, key=lambda time: (abs(time - asked), time))
     found = run.watched(_Watch(rule, nearest, terminator))
     if not found:  # a moment of the terminator that the events do not reach
-        return WhyNot(rule, asked, None, None, (), tuple(_never(wanted, part)))
+        return WhyNot(rule, asked, None, None, (), tuple(_never(wanted, events)))
     seen = next((one for one in found if one.fired), found[0])  # of simultaneous terminators one that fired, if any
     parts = tuple(_finding(told, wanted) for told in seen.told)
-    return WhyNot(rule, asked, nearest, seen.terminator, tuple(seen.fired), parts)
+    return WhyNot(rule, asked, nearest, seen.terminator, tuple(seen.fired), parts, len(found) - 1)
 
 
 def _rule(rules: RuleSet, name: str) -> Rule:
@@ -257,9 +263,11 @@ def _row_of(events: EventBatch, at: EventId) -> int | None:
     return next((row for row, each in enumerate(ids) if each == at and type(each) is type(at)), None)
 
 
-def _stretch(events: EventBatch, needed: Sequence[Rule], wanted: Rule, asked: int) -> tuple[EventBatch, int]:
-    """The events that can matter, of the types that are read and in the stretch of time, and the end of that."""
-    last = MAX_TIME
+def _stretch(
+    events: EventBatch, needed: Sequence[Rule], wanted: Rule, asked: int, options: RunOptions
+) -> tuple[EventBatch, int, int]:
+    """The events that can matter, of the types that are read and in a stretch of time, and its beginning and end."""
+    first, last = MIN_TIME, MAX_TIME
     types = set().union(*map(_types, needed))
     codes = [code for code, name in enumerate(events.types) if name in types]
     rows = np.flatnonzero(np.isin(events.codes, codes))
@@ -273,12 +281,22 @@ def _stretch(events: EventBatch, needed: Sequence[Rule], wanted: Rule, asked: in
     )
     if not whole and terminator not in made:
         nearest = _nearest(events.times[rows[np.isin(events.codes[rows], [_code(events, terminator)])]], wanted, asked)
+        if isinstance(wanted.pattern.timer, Every) and len(events):
+            nearest = _reached(wanted.pattern.timer, events, options, nearest)
         back = sum(map(reach, resolved)) + reach(resolve(wanted))
         first = max(min(nearest, asked) - 2 * back - 1, MIN_TIME)
         last = min(max(nearest, asked), MAX_TIME)
         times = events.times[rows]
         rows = rows[np.searchsorted(times, first) : np.searchsorted(times, last, side="right")]
-    return _with_ids(events, rows), last
+    return _with_ids(events, rows), first, last
+
+
+def _reached(timer: Every, events: EventBatch, options: RunOptions, moment: int) -> int:
+    """A moment of ``every``, or else the nearest to it that the time of the events reaches."""
+    end = int(events.times[-1])
+    if isinstance(options.until, int):
+        end = max(end, options.until)
+    return max(timer.first(int(events.times[0])), min(moment, timer.first(end + 1) - timer.period))
 
 
 def _feed_themselves(rules: Sequence[Rule]) -> bool:
@@ -364,13 +382,14 @@ class _WatchedEngine(ReferenceEngine):
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What is run: rules over a part of the events, of which the last of all has the time ``reached``."""
+    """What is run: rules over a part of the events, from when time begins, if ever, until it has ``reached``."""
 
     rules: RuleSet
     types: Schema
     part: EventBatch
     needed: Sequence[Rule]
     options: RunOptions
+    begun: int | None
     reached: int
 
     def watched(self, watch: _Watch) -> list[_Seen]:
@@ -380,8 +399,10 @@ class _Run:
         beliefs = {name: one for name, one in beliefs_of(self.rules).items() if name in names}
         running = weighted(engine, beliefs)
         running.deploy(list(self.needed), self.types)
+        if self.begun is not None:
+            engine.begin(self.begun)
         running.feed(self.part)
-        if len(self.part):
+        if self.begun is not None:
             running.advance(self.reached)
         until = self.options.until
         if until is not None:
@@ -400,13 +421,13 @@ def _moments(run: _Run, wanted: Rule, asked: int) -> list[int]:
     return [seen.moment for seen in run.watched(_Watch(str(wanted.name)))]
 
 
-def _never(wanted: Rule, part: EventBatch) -> Iterator[PartFinding]:
+def _never(wanted: Rule, events: EventBatch) -> Iterator[PartFinding]:
     """What is told of a rule that nothing has evaluated."""
     pattern = wanted.pattern
-    last = f"the events end at {format_time(int(part.times[-1]))}" if len(part) else "there are no events"
+    last = f"the events end at {format_time(int(events.times[-1]))}" if len(events) else "there are no events"
     if isinstance(pattern.timer, Every):
         says = f"no moment of {pattern.timer} was reached; {last}"
-    elif isinstance(pattern.timer, After) and pattern.terminator.type in part.types:
+    elif isinstance(pattern.timer, After) and pattern.terminator.type in events.types:
         waits = format_duration(pattern.timer.duration)
         says = f"{waits} after {pattern.terminator.type} were not reached; {last}, and 'until' says how time goes on"
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import os
+import tempfile
+from pathlib import Path, PurePath
 from typing import Any
 
 from fastapi import APIRouter
@@ -24,7 +26,7 @@ class Text(BaseModel):
     """A rule text and the name that tells its language."""
 
     text: str = Field(max_length=MOST_SENT)
-    name: str = Field(default="untitled", max_length=500)
+    name: str = Field(default="untitled", max_length=5000)
 
 
 class Place(Text):
@@ -86,13 +88,28 @@ def routes(workspace: Workspace) -> APIRouter:
         if document is None or document.path is None:
             raise OptionError.of("studio", f"'{given.name}' is not a file that the studio was given")
         path = workspace.allowed(document.path)
-        temporary = path.with_name(f".{path.name}.studio")
-        temporary.write_text(given.text, encoding="utf-8")
-        temporary.chmod(path.stat().st_mode)
-        temporary.replace(path)
-        return {"saved": path.name}
+        _write(path, given.text)
+        workspace.saved(document, given.text)
+        return {"saved": document.name}
 
     return router
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a text in the place of a file, at once: a new file, which nobody could have planted, takes its name."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise OptionError.of("file", f"'{path.name}' cannot be written: {error.strerror}") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        temporary.chmod(path.stat().st_mode & 0o777)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def analysed(given: Text) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheus.core.batch import EventBatch, IntArray
+from cepheus.core.time import MAX_TIME
 
 MOST_ITEMS = 6000
 """How many numbers and marks one picture holds, over all lanes."""
@@ -126,10 +127,11 @@ def picture(lanes: Sequence[Lane], start: int, end: int, width: int) -> list[dic
     A lane with few events there lists them; of any other the counts of equal stretches are told, as few as it takes to
     keep the whole picture small.
     """
+    start = min(start, MAX_TIME - 1)
     end = max(end, start + 1)
     stretches = int(min(max(width, 50), max(50, MOST_ITEMS // max(1, len(lanes))), end - start))
-    edges = start + (np.arange(stretches + 1, dtype=np.float64) * ((end - start) / stretches)).astype(np.int64)
-    edges[-1] = end
+    step = (end - start) / stretches
+    edges = np.array([*(start + int(place * step) for place in range(stretches)), end], np.int64)
     marks = min(MOST_MARKS, max(20, MOST_ITEMS // max(1, 2 * len(lanes))))
     drawn = []
     for lane in lanes:

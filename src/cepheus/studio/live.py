@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import threading
 import time as clock
 from collections import Counter, deque
@@ -31,11 +32,11 @@ from cepheus.studio.editing import Text
 from cepheus.studio.running import event_told
 from cepheus.studio.workspace import Workspace, program_of
 
-MOST_MATCHES = 2000
+MOST_MATCHES = 20_000
 """How many of the latest matches are kept for the page."""
 
-MOST_TOLD = 200
-"""How many matches one answer holds."""
+MOST_TOLD = 1_000
+"""How many matches one answer holds, the oldest first: a page that is behind asks on."""
 
 SECONDS = 300
 """For how many of the last seconds rates are kept."""
@@ -73,6 +74,8 @@ class FollowedFile:
         """The events of whole lines that were appended."""
         found: list[Mapping[str, Any]] = []
         with self._path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < self._offset:  # it was cut, and is written anew
+                self._offset = 0
             file.seek(self._offset)
             for line in islice(file, _MOST_LINES):
                 if not line.endswith(b"\n"):
@@ -80,7 +83,7 @@ class FollowedFile:
                 self._offset += len(line)
                 try:
                     event = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     event = None
                 if isinstance(event, dict):
                     found.append(event)
@@ -90,7 +93,11 @@ class FollowedFile:
 
     def waiting(self) -> int:
         """How many bytes are there and not taken."""
-        return max(0, self._path.stat().st_size - self._offset)
+        try:
+            size = self._path.stat().st_size
+        except OSError:  # which the next take tells
+            return 0
+        return size - self._offset if size >= self._offset else size
 
 
 class Figures:
@@ -102,29 +109,33 @@ class Figures:
         self.by_type: Counter[str] = Counter()
         self.matches: deque[tuple[int, Event]] = deque(maxlen=MOST_MATCHES)
         self._seconds: deque[list[int]] = deque(maxlen=SECONDS)
+        self._lock = threading.Lock()
 
     def count(self, events: int, made: Iterable[Event]) -> None:
         """Count some events and the matches that they completed."""
         found = list(made)
-        for event in found:
-            self.matched += 1
-            self.by_type[event.type] += 1
-            self.matches.append((self.matched, event))
-        now = int(clock.time())
-        if not self._seconds or self._seconds[-1][0] != now:
-            self._seconds.append([now, 0, 0])
-        self._seconds[-1][1] += events
-        self._seconds[-1][2] += len(found)
+        with self._lock:
+            for event in found:
+                self.matched += 1
+                self.by_type[event.type] += 1
+                self.matches.append((self.matched, event))
+            now = int(clock.time())
+            if not self._seconds or self._seconds[-1][0] != now:
+                self._seconds.append([now, 0, 0])
+            self._seconds[-1][1] += events
+            self._seconds[-1][2] += len(found)
 
     def told(self, since: int) -> dict[str, Any]:
         """The figures, and the matches behind a number that the page has."""
-        newer = [(number, event) for number, event in self.matches if number > since][-MOST_TOLD:]
-        return {
-            "matched": self.matched,
-            "by_type": dict(self.by_type),
-            "rates": [list(each) for each in self._seconds],
-            "matches": [{"number": number, **event_told(event)} for number, event in newer],
-        }
+        with self._lock:
+            newer = list(islice((one for one in self.matches if one[0] > since), MOST_TOLD))
+            told = {
+                "began": self.began,
+                "matched": self.matched,
+                "by_type": dict(self.by_type),
+                "rates": [list(each) for each in self._seconds],
+            }
+        return {**told, "matches": [{"number": number, **event_told(event)} for number, event in newer]}
 
 
 class Target(Protocol):
@@ -168,11 +179,8 @@ class FileRun:
                 try:
                     with self._lock:
                         taken = self._step()
-                except CepheusError as error:
-                    self._error = error.diagnostics[0].message
-                    return
-                except OSError as error:
-                    self._error = f"{self._source.name} cannot be read: {error.strerror}"
+                except Exception as error:  # whatever it is, the page is told
+                    self._error = _said(error, self._source.name)
                     return
             if not taken:
                 self._ended.wait(_PAUSE)
@@ -236,6 +244,7 @@ class NodeRun:
         self._texts: dict[str, str] = {}
         self._streams: dict[str, Any] = {}
         self._paused = False
+        self._error: str | None = None
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="cepheus-studio-node", daemon=True)
@@ -245,8 +254,12 @@ class NodeRun:
         while not self._ended.is_set():
             with self._lock:
                 streams = [] if self._paused else list(self._streams.values())
-            for stream in streams:
-                self._figures.count(0, stream.take(0.05))
+            try:
+                for stream in streams:
+                    self._figures.count(0, stream.take(0.05))
+            except Exception as error:  # whatever it is, the page is told
+                self._error = _said(error, self._address)
+                return
             if not streams:
                 self._ended.wait(_PAUSE)
 
@@ -257,7 +270,7 @@ class NodeRun:
             "kind": "node",
             "name": f"node {status['name']} at {self._address}",
             "paused": self._paused,
-            "error": None,
+            "error": self._error,
             "events": status["events"],
             "late": 0,
             "skipped": 0,
@@ -294,6 +307,15 @@ class NodeRun:
         self._ended.set()
         self._thread.join(timeout=5)
         self._client.close()
+
+
+def _said(error: Exception, source: str) -> str:
+    """What ended the work on a source, in words."""
+    if isinstance(error, CepheusError):
+        return error.diagnostics[0].message
+    if isinstance(error, OSError):
+        return f"{source} cannot be read: {error.strerror or error}"
+    return f"following {source} ended, this is a mistake in Cepheus: {error}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,26 +384,32 @@ class Live:
         self.files = {path.name: path for path in files}
         self.nodes = tuple(nodes)
         self.target: Target | None = None
+        self._lock = threading.Lock()
 
     def start(self, given: Following) -> None:
-        """Begin to follow a file or to watch a node, in place of what was watched before."""
-        self.stop()
+        """Begin to follow a file or to watch a node. Only when that works, what was watched before is ended."""
+        self._watch(self._target(given))
+
+    def _target(self, given: Following) -> Target:
         if given.node is not None:
             if given.node not in self.nodes:
                 raise OptionError.of("studio", f"'{given.node}' is not a node that the studio was given")
-            self.target = NodeRun(given.node)
-        elif given.file in self.files:
+            return NodeRun(given.node)
+        if given.file in self.files:
             program = program_of(given.text)
             source = FollowedFile(self.files[str(given.file)])
-            self.target = FileRun(program, source, self.workspace.unit)
-        else:
-            raise OptionError.of("studio", "there is nothing to follow", hint="start the studio with --follow FILE")
+            return FileRun(program, source, self.workspace.unit)
+        raise OptionError.of("studio", "there is nothing to follow", hint="start the studio with --follow FILE")
+
+    def _watch(self, target: Target | None) -> None:
+        with self._lock:
+            before, self.target = self.target, target
+        if before is not None:
+            before.stop()
 
     def stop(self) -> None:
         """End what is watched."""
-        if self.target is not None:
-            self.target.stop()
-            self.target = None
+        self._watch(None)
 
     def required(self) -> Target:
         """What is watched; OptionError if nothing is."""

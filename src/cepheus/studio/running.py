@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -13,7 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import RunOptions
-from cepheus.core.time import format_time
+from cepheus.core.time import MAX_TIME, MIN_TIME, format_time
+from cepheus.core.values import Value
 from cepheus.explain.reasons import Reasons, reasons
 from cepheus.explain.rule_parts import rule_parts
 from cepheus.explain.why_not import WhyNot, why_not
@@ -27,6 +28,12 @@ from cepheus.studio.workspace import Loaded, Ran, Workspace, counts_of
 
 MOST_REASONS = 400
 """How many events one tree of why holds."""
+
+MOST_EXACT = 2**53
+"""Up to here a browser tells all integers apart."""
+
+Time = Annotated[int, Field(ge=MIN_TIME, le=MAX_TIME)]
+"""A time in microseconds."""
 
 
 class Example(BaseModel):
@@ -44,8 +51,8 @@ class File(BaseModel):
 class View(BaseModel):
     """What the timeline is to show: a stretch of time in microseconds, how wide it is, and by which keys."""
 
-    start: int
-    end: int
+    start: Time
+    end: Time
     width: int = Field(default=1000, ge=50, le=8000)
     keys: dict[str, str] = Field(default_factory=dict)
     hidden: list[str] = Field(default_factory=list)
@@ -62,8 +69,8 @@ class AskedNot(BaseModel):
     """A rule, and the moment in microseconds, or the row of the event, at which it should have fired."""
 
     rule: str
-    at: int | None = None
-    row: int | None = None
+    at: Time | None = None
+    row: int | None = Field(default=None, ge=0)
 
 
 def routes(workspace: Workspace) -> APIRouter:
@@ -171,13 +178,18 @@ def event_told(event: Event) -> dict[str, Any]:
         "time": event.time,
         "when": format_time(event.time),
         "start": event.start,
-        "attributes": {name: value for name, value in event.attributes.items() if value is not None},
+        "attributes": {name: _shown(value) for name, value in event.attributes.items() if value is not None},
         "errors": {name: str(error) for name, error in event.errors.items()},
         "probability": event.probability,
         "rule": event.rule,
         "id": event.id,
         "row": event.id if isinstance(event.id, int) and event.rule is None else None,
     }
+
+
+def _shown(value: Value) -> Value:
+    """A value as the page can hold it: an integer beyond what its numbers tell apart is sent as text."""
+    return str(value) if isinstance(value, int) and abs(value) > MOST_EXACT else value
 
 
 def why_told(workspace: Workspace, row: int) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def _refusal(scope: Scope, headers: dict[str, str], access: Access) -> str | Non
     if headers.get("host", "") not in access.names():
         return "this is not a name of the studio"
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc not in access.names():
+    if origin is not None and _place(origin) not in access.names():
         return "requests of other sites are refused"
     site = headers.get("sec-fetch-site", "none")
     opens_page = scope["path"] == "/" and scope["method"] == "GET"
@@ -139,6 +139,14 @@ def _refusal(scope: Scope, headers: dict[str, str], access: Access) -> str | Non
         if kind != wanted:
             return f"requests are sent as {wanted}"
     return None
+
+
+def _place(origin: str) -> str | None:
+    """The host and port of an origin, None if it is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _has_token(headers: dict[str, str], access: Access) -> bool:

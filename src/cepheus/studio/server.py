@@ -32,8 +32,8 @@ class Reported(BaseModel):
 
     title: str = Field(default="Report", max_length=500)
     notes: str = Field(default="", max_length=100_000)
-    start: int
-    end: int
+    start: running.Time
+    end: running.Time
 
 
 def make_app(workspace: Workspace, watched: live.Live, access: Callable[[], Access]) -> Guard:

@@ -17,11 +17,14 @@ from cepheus.explain.what_if import Knob, KnobKind, knob_named, knobs, sweep, tu
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.studio.lanes import Lanes, picture
-from cepheus.studio.running import View
+from cepheus.studio.running import Time, View
 from cepheus.studio.workspace import Workspace, counts_of, engine_for, program_of
 
 MOST_STEPS = 60
 """How many values a sweep tries."""
+
+NEAR = MINUTE
+"""How far from a label what is found may lie."""
 
 
 class Knobs(BaseModel):
@@ -44,7 +47,7 @@ class Swept(Knobs):
     low: float
     high: float
     steps: int = Field(default=15, ge=2, le=MOST_STEPS)
-    labels: list[list[int]] = Field(default_factory=list, max_length=100_000)
+    labels: list[list[Time]] = Field(default_factory=list, max_length=100_000)
     use_labels: bool = False
 
 
@@ -76,14 +79,13 @@ def routes(workspace: Workspace) -> APIRouter:
         values = np.linspace(given.low, given.high, given.steps)
         if knob.whole:
             values = np.unique(np.round(values))
-        labels, tolerance = _labels(workspace, given, rules, knob)
         found = sweep(
             rules,
             knob,
             [float(value) for value in values],
             lambda changed: _found(workspace, changed),
-            labels=labels,
-            tolerance=tolerance,
+            labels=_labels(workspace, given, rules, knob),
+            tolerance=NEAR,
         )
         return found.to_json()
 
@@ -104,18 +106,16 @@ def _found(workspace: Workspace, rules: RuleSet) -> EventBatch:
     return changed.detect(batch, engine=engine_for(batch))
 
 
-def _labels(workspace: Workspace, given: Swept, rules: RuleSet, knob: Knob) -> tuple[list[int] | None, int]:
-    """The times at which the rule should have fired, and how far from one is near enough."""
+def _labels(workspace: Workspace, given: Swept, rules: RuleSet, knob: Knob) -> list[tuple[int, int]] | None:
+    """The stretches of time in which the rule should have fired; a single time is one, too."""
     if not given.use_labels:
-        return None, 0
+        return None
     composite = next(rule.composite.name for rule in rules.rules if rule.name == knob.rule)
-    stretches = [(one[0], one[-1]) for one in given.labels if one]
+    stretches = [(min(one), max(one)) for one in given.labels if one]
     if not stretches:
         loaded = workspace.require_events()
         stretches = [(start, end) for _, start, end, finds in loaded.labels if composite in finds]
     if not stretches:
         hint = f"name the times at which {composite} should have been found"
         raise OptionError.of("studio", f"no label says when {composite} should be found", hint=hint)
-    middles = [(start + end) // 2 for start, end in stretches]
-    longest = max((end - start) // 2 for start, end in stretches)
-    return middles, max(longest, MINUTE)
+    return stretches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time as clock
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -90,7 +91,7 @@ class Workspace:
     def of(cls, rules: Sequence[Path], events: Sequence[Path] = (), unit: TimeUnit = TimeUnit.US) -> Workspace:
         """A workspace on given files; without any it begins with a demo."""
         folders = tuple(dict.fromkeys(path.resolve().parent for path in (*rules, *events)))
-        made = cls(folders, unit, [_document(path) for path in rules])
+        made = cls(folders, unit, _documents(rules))
         if not rules:
             made.documents.append(Document("untitled.tesla", FIRE))
         if events:
@@ -102,11 +103,22 @@ class Workspace:
         path = Path(given)
         candidates = [path] if path.is_absolute() else [folder / path for folder in self.folders]
         for candidate in candidates:
-            resolved = candidate.resolve()
-            if resolved.is_file() and any(resolved.is_relative_to(folder) for folder in self.folders):
+            try:
+                resolved = candidate.resolve()
+                there = resolved.is_file()
+            except (ValueError, OSError):  # what no file can be called
+                continue
+            if there and any(resolved.is_relative_to(folder) for folder in self.folders):
                 return resolved
         hint = f"the studio was given {', '.join(map(str, self.folders)) or 'no folder'}"
         raise OptionError.of("file", f"there is no file '{Path(given).name}' in the folders of the studio", hint=hint)
+
+    def saved(self, document: Document, text: str) -> None:
+        """Keep the text of a document that was written to its file."""
+        with self.lock:
+            self.documents = [
+                replace(each, text=text) if each.path == document.path else each for each in self.documents
+            ]
 
     def load(self, paths: Sequence[Path], name: str | None = None) -> Loaded:
         """Read files of events, all types and attributes of them, and keep them in memory."""
@@ -179,9 +191,16 @@ def program_of(text: str) -> Program:
     return compile(f"{text}\n\n", undeclared="allow")
 
 
-def _document(path: Path) -> Document:
+def _documents(paths: Iterable[Path]) -> list[Document]:
+    """The rule texts of files, each under a name of its own: where bare names repeat it is the whole path."""
+    once = list({path.resolve(): path for path in paths}.values())
+    bare = Counter(path.name for path in once)
+    return [_document(path, path.name if bare[path.name] == 1 else str(path.absolute())) for path in once]
+
+
+def _document(path: Path, name: str) -> Document:
     try:
-        return Document(path.name, path.read_text(encoding="utf-8"), path.resolve())
+        return Document(name, path.read_text(encoding="utf-8"), path.resolve())
     except (OSError, UnicodeDecodeError):
         raise OptionError.of("file", f"'{path}' cannot be read", hint="name a file of rules") from None
 

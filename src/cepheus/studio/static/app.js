@@ -11,6 +11,13 @@ import { Network } from "./network.js";
 
 const PAGES = [["timeline", "Timeline"], ["what-if", "What if"], ["belief", "Belief"], ["live", "Live"], ["network", "Network"]];
 
+// Bytes as characters, in slices: a call takes only so many arguments.
+function characters(bytes) {
+  const slices = [];
+  for (let start = 0; start < bytes.length; start += 8192) slices.push(String.fromCharCode(...bytes.subarray(start, start + 8192)));
+  return slices.join("");
+}
+
 class App {
   constructor() {
     this.events = null;
@@ -65,13 +72,14 @@ class App {
     const state = await guarded(() => ask("state"));
     if (!state) return;
     this.documents = state.documents;
+    const kept = this.recall();
+    if (typeof kept.name === "string" && typeof kept.text === "string" && !this.documents.some((each) => each.name === kept.name)) this.documents.push({ name: kept.name, text: kept.text, saved: false });
     at("document").replaceChildren(...state.documents.map((each) => make("option", {}, each.name)));
     for (const name of state.examples) at("example").append(make("option", { value: name }, name));
     this.pages.live.offer(state.live);
     this.pages.network.offer(state.scenarios);
-    const kept = this.recall();
     this.theme(kept.theme ?? localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
-    this.openDocument(state.documents[0], kept.text);
+    this.openDocument(this.documents.find((each) => each.name === kept.name) ?? this.documents[0], kept.text);
     if (kept.keys) this.timeline.keys = kept.keys;
     if (state.events) this.took(state.events, kept.view);
     if (state.ran && state.ran.text === this.editor.text) this.found(state.ran);
@@ -182,8 +190,12 @@ class App {
   }
 
   async save() {
-    const saved = await guarded(() => ask("save", { text: this.editor.text, name: this.editor.name }));
-    if (saved) say(`${saved.saved} is saved`);
+    const { text, name } = this.editor;
+    const saved = await guarded(() => ask("save", { text, name }));
+    if (!saved) return;
+    const kept = this.documents.find((each) => each.saved && each.name === name);
+    if (kept) kept.text = text;
+    say(`${saved.saved} is saved`);
   }
 
   async example(name) {
@@ -255,8 +267,8 @@ class App {
   remember() {
     if (!document.body.dataset.ready) return;
     const view = this.timeline.view;
-    const state = { page: this.page, text: this.editor.text, keys: this.timeline.keys, asked: this.asked, view: view ? [Math.round(view.start), Math.round(view.end)] : null };
-    history.replaceState(null, "", `#${btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(state))))}`);
+    const state = { page: this.page, name: this.editor.name, text: this.editor.text, keys: this.timeline.keys, asked: this.asked, view: view ? [Math.round(view.start), Math.round(view.end)] : null };
+    history.replaceState(null, "", `#${btoa(characters(new TextEncoder().encode(JSON.stringify(state))))}`);
   }
 
   recall() {

@@ -9,10 +9,9 @@ export class Live {
   constructor(page, app) {
     this.page = page;
     this.app = app;
-    this.since = 0;
-    this.received = 0;
-    this.missed = 0;
+    this.forget();
     this.running = false;
+    this.turn = 0; // of all loops that ask, only the latest goes on
     this.source = make("select", { id: "live-source", "aria-label": "What to follow" });
     this.begin = make("button", { id: "live-start", class: "main", onclick: () => this.start() }, "Start");
     this.hold = make("button", { id: "live-pause", disabled: true, onclick: () => this.pause() }, "Pause");
@@ -28,6 +27,11 @@ export class Live {
     page.append(this.none);
   }
 
+  forget() {
+    this.since = this.received = this.missed = this.twice = 0;
+    this.began = null;
+  }
+
   offer(live) {
     const options = [...live.files.map((name) => ["file", name, `file ${name}`]), ...live.nodes.map((name) => ["node", name, `node ${name}`])];
     this.options = options;
@@ -39,7 +43,7 @@ export class Live {
     const [kind, name] = this.options[this.source.selectedIndex];
     const state = await guarded(() => ask("live/start", { text: this.app.editor.text, name: this.app.editor.name, [kind]: name }));
     if (!state) return;
-    this.since = this.received = this.missed = 0;
+    this.forget();
     this.matches.replaceChildren();
     this.run();
   }
@@ -47,35 +51,52 @@ export class Live {
   run() {
     this.running = true;
     this.hold.disabled = this.end.disabled = this.deploy.disabled = false;
-    this.tick();
+    this.turn += 1;
+    this.tick(this.turn);
   }
 
   shown() { if (this.options?.length && !this.running) ask("live").then((found) => found.running && this.run()).catch(() => {}); }
 
-  async tick() {
-    if (!this.running) return;
+  async tick(turn) {
+    if (!this.running || turn !== this.turn) return;
     const state = await guarded(() => ask("live/state", { since: this.since }));
+    if (turn !== this.turn) return;
     if (state) this.tell(state);
-    setTimeout(() => this.tick(), 500);
+    setTimeout(() => this.tick(turn), state && this.since < state.matched ? 0 : 500);
+  }
+
+  // Every match has a number: what comes again and what never came is counted, so that nothing is lost in silence.
+  receive(matches) {
+    const fresh = [];
+    for (const match of matches) {
+      if (match.number <= this.since) { this.twice += 1; continue; }
+      this.missed += match.number - this.since - 1;
+      this.received += 1;
+      this.since = match.number;
+      fresh.push(match);
+    }
+    this.matches.prepend(...fresh.slice(-MOST).reverse().map((event) => make("div", {}, eventLine(event))));
+    while (this.matches.children.length > MOST) this.matches.lastChild.remove();
   }
 
   tell(state) {
     this.paused = state.paused;
     this.hold.textContent = state.paused ? "Resume" : "Pause";
     const rate = state.rates.length ? state.rates.at(-1)[1] : 0;
-    if (state.matches.length) {
-      this.missed += state.matches[0].number - this.since - 1;
-      this.since = state.matches.at(-1).number;
-      this.received += state.matches.length;
-      this.matches.prepend(...state.matches.slice(-MOST).reverse().map((event) => make("div", {}, eventLine(event))));
-      while (this.matches.children.length > MOST) this.matches.lastChild.remove();
+    if (this.began !== null && this.began !== state.began) { // started anew by another page: numbers begin again
+      this.forget();
+      this.began = state.began;
+      this.matches.replaceChildren();
+      return;
     }
+    this.began = state.began;
+    this.receive(state.matches);
     const tile = (name, value) => make("div", { class: "tile" }, make("span", { class: "big" }, typeof value === "number" ? number(value) : value), make("small", {}, name));
-    this.tiles.replaceChildren(tile("events", state.events), tile("events/s now", rate), tile("matches", state.matched), tile("late", state.late), tile("bad", state.skipped), tile("waiting", state.waiting),
+    this.tiles.replaceChildren(tile("events", state.events), tile("events/s now", rate), tile("matches", state.matched), tile("late", state.late), tile("bad", state.skipped), tile("waiting", state.waiting), this.missed ? tile("not received", this.missed) : "",
       ...Object.entries(state.by_type).map(([name, count]) => tile(name, count)), tile("rules", state.rules.join(", ") || "none"));
     this.tiles.dataset.matched = state.matched;
-    this.tiles.dataset.shown = this.received + this.missed;
-    if (state.error) { say(state.error, true); this.running = false; }
+    for (const name of ["received", "missed", "twice"]) this.tiles.dataset[name] = this[name];
+    if (state.error && this.since >= state.matched) { say(state.error, true); this.running = false; }
     this.plot(state.rates);
   }
 
@@ -93,6 +114,7 @@ export class Live {
   async stop() {
     await guarded(() => ask("live/stop", {}));
     this.running = false;
+    this.turn += 1;
     this.hold.disabled = this.end.disabled = this.deploy.disabled = true;
     say("Stopped");
   }
