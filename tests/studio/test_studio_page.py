@@ -48,10 +48,10 @@ def click_lane(page: Page, lane: str, which: int = 0) -> None:
     """Click an event of a lane where the timeline has drawn it."""
     find = """([name, which]) => { const t = window.studio.timeline;
         const place = t.lanes.findIndex((lane) => lane.name === name);
-        if (place < 0 || !t.lanes[place].times || t.lanes[place].times.length <= which) return null;
+        if (t.asking || t.again || place < 0) return null;
+        if (!t.lanes[place].times || t.lanes[place].times.length <= which) return null;
         return [t.xAt(t.lanes[place].times[which]), 26 + place * 34 + 18]; }"""
-    page.wait_for_function(find, arg=[lane, which])
-    x, y = page.evaluate(find, [lane, which])
+    x, y = page.wait_for_function(find, arg=[lane, which]).json_value()
     page.locator("#timeline canvas").click(position={"x": x, "y": y})
 
 

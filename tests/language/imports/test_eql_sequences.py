@@ -85,9 +85,13 @@ def sequences_of(query: str, events: Events) -> list[Events]:
 
 def alerts(rules: str, events: Events, engine: str, **options: Any) -> list[tuple[int, int]]:
     """When each alert of the imported rules comes, and when what it tells of began."""
-    made = cepheus.compile(rules, undeclared="allow").detect(events, time_unit="s", engine=engine, **options).to_dicts()
+    made = (
+        cepheus.compile(rules, undeclared="allow")
+        .detect(events, time_unit="s", engine=engine, **options)
+        .to_dicts("us")
+    )
     found = [one for one in made if one["type"] == "Query"]
-    return sorted((one["time"], one["start_time"]) for one in found)
+    return sorted((one["time"] // 1_000_000, one["start_time"] // 1_000_000) for one in found)
 
 
 def imported(query: str, *, ordered: bool = True) -> str:
