@@ -176,7 +176,7 @@ class _Reader:
                     self._no_variable(part or item, name)
                 else:
                     members.append(name)
-            if item[0].variable in self._variables:
+            if item[0].variable in {*self._variables, *(each.name for each in found)}:
                 self._error("variable", f"'{item[0].variable}' is the name of a variable already", item[:1])
             found.append(Subset(item[0].variable, tuple(dict.fromkeys(members)), self._span(item)))
         clauses.subsets = tuple(found)

@@ -1,7 +1,8 @@
 """SQL expressions to the model of expressions over rows: sqlglot reads them, this gives them their meaning.
 
-sqlglot does not know RUNNING and FINAL, and has other ideas of FIRST and LAST; these words are blanked or replaced by
-others of the same length before it reads the text, so that all places stay what they are.
+sqlglot does not know RUNNING and FINAL, and has other ideas of FIRST, LAST and some functions; these words are blanked
+or replaced by others of the same length before it reads the text, so that all places stay what they are. What it reads
+beyond what is given a meaning here is refused, never left out.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import isinf
 from typing import Any
 
 import sqlglot
@@ -20,6 +22,7 @@ from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS, duration_of, parse_time
 from cepheus.core.values import INT_MAX, ValueType
 from cepheus.language.sql.scan import Word
+from cepheus.language.sql.vocabulary import AGGREGATES, BINARY, CALLED_OTHERWISE, TYPES, UNDERSTOOD
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.functions import FUNCTIONS, built_in_names
 from cepheus.rules.rows.expressions import (
@@ -39,76 +42,15 @@ from cepheus.rules.rows.expressions import (
     walk,
 )
 
-_STAND_INS = {"FIRST": "_FRST", "LAST": "_LST"}
-_NAVIGATION = {"PREV", "NEXT", *_STAND_INS.values()}
-_BINARY: dict[type, Operator] = {
-    exp.Add: Operator.ADD,
-    exp.Sub: Operator.SUBTRACT,
-    exp.Mul: Operator.MULTIPLY,
-    exp.Div: Operator.DIVIDE,
-    exp.Mod: Operator.REMAINDER,
-    exp.EQ: Operator.EQUAL,
-    exp.NEQ: Operator.UNEQUAL,
-    exp.LT: Operator.LESS,
-    exp.LTE: Operator.LESS_OR_EQUAL,
-    exp.GT: Operator.GREATER,
-    exp.GTE: Operator.GREATER_OR_EQUAL,
-    exp.And: Operator.AND,
-    exp.Or: Operator.OR,
-    exp.Like: Operator.LIKE,
-    exp.DPipe: Operator.JOIN,
-    exp.NullSafeEQ: Operator.SAME,
+_FIRST, _LAST = "_IRST", "_AST"
+_NAVIGATION = {"PREV", "NEXT", _FIRST, _LAST}
+_OTHERWISE = {"max": "greatest", "min": "least", "if": "if"}
+"""Functions that are called by another name than in rules, or by words of SQL."""
+_STAND_INS = {
+    name.upper(): f"_{name[1:].upper()}"
+    for name in ("first", "last", *(each for each in built_in_names() if each not in _OTHERWISE))
 }
-_AGGREGATES: dict[type, str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Stddev: "stddev",
-    exp.StddevSamp: "stddev",
-    exp.Median: "median",
-    exp.ArrayAgg: "array_agg",
-    exp.ArgMax: "max_by",
-    exp.ArgMin: "min_by",
-}
-_FUNCTIONS: dict[type, str] = {
-    exp.Abs: "abs",
-    exp.Floor: "floor",
-    exp.Ceil: "ceil",
-    exp.Sqrt: "sqrt",
-    exp.Exp: "exp",
-    exp.Ln: "ln",
-    exp.Pow: "pow",
-    exp.Sign: "sign",
-    exp.Length: "length",
-    exp.Lower: "lower",
-    exp.Upper: "upper",
-    exp.Trim: "trim",
-    exp.Coalesce: "coalesce",
-    exp.Greatest: "max",
-    exp.Least: "min",
-    exp.StartsWith: "starts_with",
-    exp.EndsWith: "ends_with",
-    exp.Contains: "contains",
-    exp.Year: "year",
-    exp.Month: "month",
-    exp.Day: "day",
-}
-_TYPES = {
-    exp.DType.BOOLEAN: ValueType.BOOL,
-    exp.DType.DOUBLE: ValueType.FLOAT,
-    exp.DType.FLOAT: ValueType.FLOAT,
-    exp.DType.TINYINT: ValueType.INT,
-    exp.DType.SMALLINT: ValueType.INT,
-    exp.DType.INT: ValueType.INT,
-    exp.DType.BIGINT: ValueType.INT,
-    exp.DType.VARCHAR: ValueType.STRING,
-    exp.DType.TEXT: ValueType.STRING,
-    exp.DType.CHAR: ValueType.STRING,
-    exp.DType.TIMESTAMP: ValueType.TIMESTAMP,
-    exp.DType.TIMESTAMPTZ: ValueType.TIMESTAMP,
-}
+"""What is written for these words where a parenthesis follows; functions are then called as they are in rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +126,12 @@ class _Builder:
     def _build(self, tree: exp.Expr, at: At | None) -> RowExpression:
         span = self._span(tree)
         kind = type(tree)
-        if kind in _BINARY:
+        self._require_understood(tree)
+        if kind in BINARY:
             operands = (self._build(tree.this, at), self._build(tree.expression, at))
-            return Operation(_BINARY[kind], operands, span)
-        if kind in _AGGREGATES or isinstance(tree, exp.Filter | exp.CountIf):
+            built = Operation(BINARY[kind], operands, span)
+            return Operation(Operator.NOT, (built,), span) if tree.args.get("negate") else built
+        if kind in AGGREGATES or isinstance(tree, exp.Filter | exp.CountIf):
             return self._aggregate(tree, at)
         if isinstance(tree, exp.Anonymous):
             return self._named_call(tree, at)
@@ -196,6 +140,17 @@ class _Builder:
         if isinstance(tree, exp.Func) and not isinstance(tree, exp.Cast | exp.Case | exp.If | exp.Nullif):
             return self._call(tree, at)
         return self._other(tree, at)
+
+    def _require_understood(self, tree: exp.Expr) -> None:
+        """Refuse what the parser read and nobody here looks at, such as SYMMETRIC of BETWEEN."""
+        if isinstance(tree, exp.Alias):
+            hint = "RUNNING and FINAL stand before FIRST, LAST or an aggregate" if _is_mode(tree.this) else None
+            raise self._fail("syntax", f"'{tree.alias}' cannot stand behind '{tree.this.sql()}'", tree, hint)
+        known = {"this", "expression", "expressions", *UNDERSTOOD.get(type(tree), ())}
+        more = [name for name, value in tree.args.items() if value and name not in known]
+        if more:
+            what = f"'{more[0]}' of {tree.key.upper()}".replace("_", " ")
+            raise self._fail("unsupported", f"{what} is not part of these expressions", tree, _what_there_is())
 
     def _other(self, tree: exp.Expr, at: At | None) -> RowExpression:
         span = self._span(tree)
@@ -262,9 +217,13 @@ class _Builder:
         return Case(tuple(pairs), otherwise, span)
 
     def _cast(self, tree: exp.Cast, at: At | None) -> RowExpression:
-        kind = _TYPES.get(tree.to.this)
-        if kind is None:
+        kind = TYPES.get(tree.to.this)
+        if kind is None or tree.to.expressions:
             raise self._fail("type", f"there is no type {tree.to.sql()} here", tree)
+        if tree.to.this is exp.DType.DATE and not isinstance(tree.this, exp.Literal):
+            raise self._fail(
+                "type", "only a text can be made a DATE", tree, "write DATE '2026-01-31', a time at midnight"
+            )
         if kind is ValueType.TIMESTAMP and isinstance(tree.this, exp.Literal):
             try:
                 return Literal(parse_time(tree.this.name), kind, self._span(tree))
@@ -280,6 +239,8 @@ class _Builder:
             if int(text) > INT_MAX:
                 raise self._fail("number", f"{text} does not fit in 64 bits", tree)
             return Literal(int(text), ValueType.INT, span)
+        if isinf(float(text)):
+            raise self._fail("number", f"{text} is beyond all doubles", tree)
         return Literal(float(text), ValueType.FLOAT, span)
 
     def interval(self, tree: exp.Interval) -> int:
@@ -322,9 +283,10 @@ class _Builder:
             if name == "MATCH_NUMBER":
                 return MatchNumber(self._span(tree))
             return self._classifier(tree, at) if name == "CLASSIFIER" else self._navigation(tree, at)
-        if name.lower() in FUNCTIONS:
+        function = _shown(name).lower()
+        if function in FUNCTIONS:
             arguments = tuple(self._build(each, at) for each in tree.expressions)
-            return self._checked_call(name.lower(), arguments, tree)
+            return self._checked_call(function, arguments, tree)
         hint = did_you_mean(name.lower(), FUNCTIONS) or _what_there_is()
         raise self._fail("function", f"there is no function '{tree.this}'", tree, hint)
 
@@ -343,7 +305,7 @@ class _Builder:
         if at is None:
             raise self._fail("navigation", f"{_shown(name)} cannot stand inside an aggregate", tree)
         if at != At():
-            allowed = name in _STAND_INS.values() and at == At(physical=at.physical)
+            allowed = name in (_FIRST, _LAST) and at == At(physical=at.physical)
             if not allowed:
                 hint = "PREV and NEXT may have FIRST or LAST inside, nothing else"
                 raise self._fail("navigation", f"{_shown(name)} cannot stand here inside another", tree, hint)
@@ -354,7 +316,7 @@ class _Builder:
                 raise self._fail("navigation", f"{name} is neither RUNNING nor FINAL", tree, "say so of what is inside")
             inside = replace(at, physical=offset if name == "NEXT" else -offset)
         else:
-            inside = replace(at, last=name == "_LST", logical=offset, final=bool(final))
+            inside = replace(at, last=name == _LAST, logical=offset, final=bool(final))
         built = self._build(tree.expressions[0], inside)
         self._require_one_variable([built], tree)
         return built
@@ -395,7 +357,7 @@ class _Builder:
         if isinstance(call, exp.CountIf):
             condition, function, arguments = call.this, "count", []
         else:
-            function = _AGGREGATES[type(call)]
+            function = AGGREGATES[type(call)]
             arguments = [
                 each for each in (call.this, call.args.get("expression"), *call.expressions) if each is not None
             ]
@@ -404,33 +366,40 @@ class _Builder:
             arguments = arguments[0].expressions
         final = self._is_final(call)
         variables: tuple[str, ...] | None = None
+        if function == "count" and (len(arguments) > 1 or (distinct and _is_star(arguments[0]))):
+            raise self._fail("aggregate", "count takes one value, or * without DISTINCT", tree)
         if function == "count" and arguments and _is_star(arguments[0]):
             qualifier = arguments[0].args.get("table")
             variables = None if qualifier is None else self._members(qualifier)
             arguments = []
-        columns = [each for part in (*arguments, condition) if part is not None for each in part.find_all(exp.Column)]
+        read = [part for part in (*arguments, condition) if part is not None]
+        labels = {id(call.expressions[0]) for call in _labels(read)}
+        columns = [each for part in read for each in part.find_all(exp.Column) if id(each) not in labels]
         named = {each.args["table"].name for each in columns if each.args.get("table") is not None}
-        if named and (len(named) > 1 or any(each.args.get("table") is None for each in columns)):
+        if (named or labels) and (len(named) > 1 or any(each.args.get("table") is None for each in columns)):
             raise self._fail("aggregate", "all columns of an aggregate must be of one variable", tree)
         if named:
             variables = self._members(
                 next(each for each in columns if each.args.get("table") is not None).args["table"]
             )
-        variables = self._of_classifiers(arguments, variables)
+        variables = self._of_classifiers(read, variables, tree)
         built = tuple(self._build(each, HERE) for each in arguments)
         kept = None if condition is None else self._build(condition, HERE)
         return Aggregated(function, built, variables, bool(final), distinct, kept, self._span(tree))
 
-    def _of_classifiers(self, arguments: list[Any], variables: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """The variables of an aggregate over ``CLASSIFIER(U)``: those of ``U``."""
-        for part in arguments:
-            for call in part.find_all(exp.Anonymous):
-                if str(call.this).upper() == "CLASSIFIER" and call.expressions:
-                    variables = self._members(call.expressions[0].this)
-        return variables
+    def _of_classifiers(
+        self, read: list[Any], variables: tuple[str, ...] | None, tree: exp.Expr
+    ) -> tuple[str, ...] | None:
+        """The variables of an aggregate over ``CLASSIFIER(U)``: those of ``U``, as for its columns."""
+        found = {self._members(call.expressions[0].this) for call in _labels(read)}
+        if variables is not None:
+            found.add(variables)
+        if len(found) > 1:
+            raise self._fail("aggregate", "all columns of an aggregate must be of one variable", tree)
+        return next(iter(found), None)
 
     def _call(self, tree: exp.Func, at: At | None) -> RowExpression:
-        function = _FUNCTIONS.get(type(tree))
+        function = CALLED_OTHERWISE.get(type(tree))
         given = [tree.this, tree.args.get("expression"), *tree.expressions]
         if isinstance(tree, exp.Extract):
             function, given = str(tree.this.name).lower(), [tree.expression]
@@ -460,6 +429,16 @@ class _Builder:
         return Span(self._source, self._offset + start, self._offset + end)
 
 
+def _labels(read: list[Any]) -> list[exp.Anonymous]:
+    """The calls of CLASSIFIER with a variable."""
+    calls = (call for part in read for call in part.find_all(exp.Anonymous))
+    return [call for call in calls if str(call.this).upper() == "CLASSIFIER" and call.expressions]
+
+
+def _is_mode(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Column) and tree.name.upper() in ("RUNNING", "FINAL")
+
+
 def _is_star(tree: Any) -> bool:
     return isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star))
 
@@ -469,4 +448,5 @@ def _shown(name: str) -> str:
 
 
 def _what_there_is() -> str:
-    return f"there are + - * / %, comparisons, AND OR NOT, CASE, CAST, LIKE, and {', '.join(sorted(built_in_names()))}"
+    names = sorted(_OTHERWISE.get(name, name) for name in built_in_names())
+    return f"there are + - * / %, comparisons, AND OR NOT, CASE, CAST, LIKE, and {', '.join(names)}"

@@ -131,7 +131,8 @@ def aggregate_rows(function: str, distinct: bool, rows: Sequence[Sequence[Value 
     if function == "array_agg":
         if not rows:
             return None
-        return list_value([row[0] for row in rows if row[0] is not None])
+        members = [row[0] for row in rows if row[0] is not None]
+        return list_value(dict.fromkeys(members) if distinct else members)
     if function in ("max_by", "min_by"):
         known = [(row[1], row[0]) for row in rows if row[1] is not None]
         if not known:

@@ -54,9 +54,9 @@ def output_types(query: RowQuery, columns: Mapping[str, ValueType]) -> dict[str,
 def given_types(query: RowQuery, columns: Columns, tell: Tell) -> dict[str, ValueType | None]:
     """The columns that a query gives and their types, as far as those of its rows tell; what is wrong is told."""
     typer = _Typer(columns, tell)
-    for name in (*query.partition, *(key.column for key in query.order)):
+    for name, span in (*((name, query.span) for name in query.partition), *((k.column, k.span) for k in query.order)):
         if name not in columns:
-            typer.no_column(name, query.span)
+            typer.no_column(name, span)
     for definition in query.definitions:
         typer.condition(definition.condition, f"the condition of {definition.variable}")
     measures = {each.name: typer.type_of(each.expression) for each in query.measures}
@@ -64,7 +64,8 @@ def given_types(query: RowQuery, columns: Columns, tell: Tell) -> dict[str, Valu
         tell("interval", "WITHIN needs a time as the first column of ORDER BY", query.order[0].span, None)
     for name in measures if query.rows is not RowsPerMatch.ONE_ROW else query.partition:
         if name in (columns if query.rows is not RowsPerMatch.ONE_ROW else measures):
-            tell("measure", f"a column is called '{name}' like a measure", query.span, "rename the measure")
+            span = next((each.span for each in query.measures if each.name == name), query.span)
+            tell("measure", f"a column is called '{name}' like a measure", span, "rename the measure")
     known = {**columns, **measures}
     given = {name: known.get(name) for name in query.given(tuple(columns))}
     outer = _Typer(given, tell)
@@ -106,9 +107,12 @@ class _Typer:
 
     def type_of(self, expression: RowExpression) -> ValueType | None:
         match expression:
-            case Literal(type=kind) | Cast(type=kind):
-                if isinstance(expression, Cast):
-                    self.type_of(expression.operand)
+            case Literal(type=kind):
+                return kind
+            case Cast(operand=operand, type=kind):
+                if self.type_of(operand) is ValueType.TIMESTAMP and kind is ValueType.STRING:
+                    hint = "leave it a time, or join what year, month, day and so on give"
+                    self._wrong("a time cannot be cast to a text", expression, hint)
                 return kind
             case Column(name=name, span=span):
                 if name not in self._columns:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheus.core.batch import python_values
-from cepheus.core.errors import EventError, OptionError, did_you_mean
+from cepheus.core.errors import EventError, OptionError, RuleError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import ReferenceSearch
@@ -20,12 +20,15 @@ from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
 from cepheus.rules.rows.matches import rows_given
-from cepheus.rules.rows.model import RowQuery
+from cepheus.rules.rows.model import RowQuery, RowsPerMatch
 from cepheus.rules.rows.types import output_types
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 
 ENGINES = ("auto", "rows", "reference")
 """The engines of row patterns; ``auto`` is the faster one."""
+
+_NOT_A_NUMBER = float("nan")
+"""The one that is a key of partitions: it equals itself there."""
 
 RowSource = ArrowTable | Iterable[Record]
 """Rows: a table, a frame, or dicts."""
@@ -48,16 +51,27 @@ def match_recognize(query: str | RowQuery, rows: RowSource, *, engine: str = "au
     """
     asked = parse_query(query) if isinstance(query, str) else query
     table = _table(rows)
-    output_types(asked, column_types(table.schema))
+    given_columns(asked, table.schema)
     return matches_in(asked, _in_order(asked, table), engine)
+
+
+def given_columns(query: RowQuery, schema: pa.Schema) -> dict[str, ValueType]:
+    """The columns that a query gives for rows with these columns; a RuleError tells all that does not fit."""
+    given = output_types(query, column_types(schema, query))
+    if not given:
+        raise RuleError.of(
+            "measure", "this query gives no column", span=query.span, hint="add MEASURES, or ALL ROWS PER MATCH"
+        )
+    return given
 
 
 def matches_in(query: RowQuery, table: pa.Table, engine: str = "auto") -> pa.Table:
     """What a query gives for a table whose rows are in order."""
     if engine not in ENGINES:
         raise no_such_engine(engine)
-    types = column_types(table.schema)
-    typed = in_own_types(table)
+    needed = list(_needed(query, table.schema))
+    rows = table.select(needed) if needed else pa.table({"": pa.nulls(table.num_rows)})
+    types, typed = column_types(rows.schema, query), in_own_types(rows)
     if engine == "reference":
         return _by_reference(query, typed, types)
     return RowEngine(query, types).build().whole(typed)
@@ -84,12 +98,18 @@ def _table(rows: RowSource) -> pa.Table:
     return arrow_table(pa.Table.from_pylist(records))
 
 
-def column_types(schema: pa.Schema) -> dict[str, ValueType]:
-    """The types of columns as values have them here; EventError for a column that has none of them."""
+def column_types(schema: pa.Schema, query: RowQuery) -> dict[str, ValueType]:
+    """The types of columns as values have them here; EventError for one that the query needs and that has none.
+
+    What it does not need is left out if it is of another type.
+    """
+    needed = _needed(query, schema)
     types: dict[str, ValueType] = {}
     for field in schema:
         kind = ValueType.STRING if pa.types.is_null(field.type) else from_arrow(field.type)
         if kind is None or kind is ValueType.LIST:
+            if field.name not in needed:
+                continue
             raise EventError.of(
                 "type",
                 f"the column '{field.name}' is of type {field.type}, which is none of Cepheus",
@@ -99,14 +119,30 @@ def column_types(schema: pa.Schema) -> dict[str, ValueType]:
     return types
 
 
+def _needed(query: RowQuery, schema: pa.Schema) -> Sequence[str]:
+    gives_all = query.rows is not RowsPerMatch.ONE_ROW and query.select is None
+    return schema.names if gives_all else query.read()
+
+
 def in_own_types(table: pa.Table) -> pa.Table:
     """The table with its columns in the types that values have here; texts may be coded by a dictionary."""
     columns: dict[str, Any] = {}
-    for name, kind in column_types(table.schema).items():
+    for name in table.column_names:
         column = one_array(table.column(name))
+        kind = from_arrow(column.type) or ValueType.STRING
         coded = pa.types.is_dictionary(column.type) and column.type.value_type == kind.arrow
-        columns[name] = column if coded or column.type == kind.arrow else column.cast(kind.arrow, safe=False)
+        columns[name] = column if coded or column.type == kind.arrow else _cast(name, column, kind)
     return pa.table(columns)
+
+
+def _cast(name: str, column: Any, kind: ValueType) -> Any:
+    """A column in the type that its values have here; what is finer than microseconds is cut off."""
+    try:
+        return column.cast(kind.arrow, safe=kind is ValueType.INT)
+    except pa.ArrowInvalid:
+        raise EventError.of(
+            "range", f"the column '{name}' has integers beyond 64 bits with a sign", hint="cast it to double"
+        ) from None
 
 
 def _in_order(query: RowQuery, table: pa.Table) -> pa.Table:
@@ -144,7 +180,8 @@ def _python_rows(table: pa.Table, types: dict[str, ValueType]) -> list[dict[str,
 def _partitions(query: RowQuery, rows: Sequence[dict[str, Value | None]]) -> Iterable[list[dict[str, Value | None]]]:
     found: dict[tuple[Value | None, ...], list[dict[str, Value | None]]] = {}
     for row in rows:
-        found.setdefault(tuple(row[name] for name in query.partition), []).append(row)
+        key = tuple(_NOT_A_NUMBER if row[name] != row[name] else row[name] for name in query.partition)
+        found.setdefault(key, []).append(row)
     return found.values()
 
 

@@ -22,8 +22,14 @@ from cepheus.language.sql import parse_query
 from cepheus.rules.model import RuleSet
 from cepheus.rules.rows.expressions import Column as RowColumn
 from cepheus.rules.rows.model import Named, OrderKey, RowQuery, RowsPerMatch
-from cepheus.rules.rows.types import output_types
-from cepheus.runtime.embedded.row_tables import ENGINES, column_types, in_own_types, matches_in, no_such_engine
+from cepheus.runtime.embedded.row_tables import (
+    ENGINES,
+    column_types,
+    given_columns,
+    in_own_types,
+    matches_in,
+    no_such_engine,
+)
 from cepheus.runtime.spark.detect import cores, find
 from cepheus.runtime.spark.planning import SparkOptions, on_spark
 from cepheus.runtime.spark.row_pushdown import partition_conditions
@@ -70,10 +76,11 @@ def match_recognize(
     from pyspark.sql.pandas.types import to_arrow_schema
 
     asked = parse_query(query) if isinstance(query, str) else query
-    given = output_types(asked, column_types(to_arrow_schema(frame.schema, timezone="UTC")))
+    given = given_columns(asked, to_arrow_schema(frame.schema, timezone="UTC"))
     if frame.isStreaming:
         return _of_stream(asked, frame, lateness, shards)
-    names = asked.read() if asked.rows is RowsPerMatch.ONE_ROW else tuple(frame.columns)
+    gives_all = asked.rows is not RowsPerMatch.ONE_ROW and asked.select is None
+    names = tuple(frame.columns) if gives_all else asked.read()
     rows = _pushed(asked, frame).select([_quoted(name) for name in names or frame.columns[:1]])
     keys = [_quoted(name) for name in asked.partition]
     dealt = rows.repartition(*keys) if keys else rows.repartition(1)
@@ -141,7 +148,7 @@ def _work(batches: Iterable[pa.RecordBatch], query: RowQuery, engine: str) -> It
     for portion in portions(tables, _ROWS_AT_A_TIME):
         table = in_own_types(portion)
         if asked is None:
-            asked = RowEngine(query, column_types(table.schema))
+            asked = RowEngine(query, column_types(table.schema, query))
         begin = _last_partition(table, query.partition) if fed + table.num_rows > _ROWS_AT_A_TIME else 0
         if matching is None:
             matching = asked.build()
@@ -209,7 +216,11 @@ def _last_partition(table: pa.Table, names: tuple[str, ...]) -> int:
     for name in names:
         column = table.column(name).combine_chunks()
         last = column[-1]
-        same = pc.is_null(column) if not last.is_valid else pc.fill_null(pc.equal(column, last), False)
+        if not last.is_valid:
+            same = pc.is_null(column)
+        else:  # one partition has all that is not a number
+            equal = pc.is_nan(column) if last.as_py() != last.as_py() else pc.equal(column, last)
+            same = pc.fill_null(equal, False)
         different = pc.indices_nonzero(pc.invert(same))
         if len(different):
             begin = max(begin, different[-1].as_py() + 1)

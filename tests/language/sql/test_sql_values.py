@@ -1,0 +1,119 @@
+"""What expressions of SQL mean inside MATCH_RECOGNIZE, by both engines, and what is refused instead of guessed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from cepheus import CepheusError, EventError, RuleError, match_recognize
+from cepheus.core.values import Value
+
+_TABLE = pa.table(
+    {
+        "id": [1, 2, 3, 4],
+        "v": [5, 3, None, 9],
+        "w": [0.5, 1.5, 2.5, None],
+        "s": ["a", "b", None, "ca"],
+        "t": pa.array([datetime(2026, 1, 31, 7, 8, second, tzinfo=UTC) for second in range(4)]),
+    }
+)
+
+
+@pytest.mark.parametrize("engine", ["rows", "reference"])
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [
+        ("s LIKE '_'", [1, 2]),
+        ("s NOT LIKE 'b%'", [1, 4]),
+        ("NOT s LIKE 'b%'", [1, 4]),
+        ("v NOT IN (5, 9)", [2]),
+        ("v NOT IN (5, NULL)", []),
+        ("v NOT BETWEEN 4 AND 6", [2, 4]),
+        ("v IS NOT DISTINCT FROM PREV(v, 4)", [3]),
+        ("(v > 4) IS NOT TRUE", [2, 3]),
+        ("contains(s, 'a')", [1, 4]),
+        ("t >= DATE '2026-02-01'", []),
+        ("t > DATE '2026-01-31'", [1, 2, 3, 4]),
+        ("second(t) = 2 OR extract(minute FROM t) = 9", [3]),
+        ("GREATEST(v, 4) = 4", [2]),
+        ("CEILING(w) = 2 AND round(w) = 2 AND POWER(v, 2) = 9", [2]),
+    ],
+)
+def test_conditions(condition: str, wanted: list[int], engine: str) -> None:
+    clause = f"MATCH_RECOGNIZE (ORDER BY id MEASURES id AS id PATTERN (A) DEFINE A AS {condition})"
+    assert match_recognize(clause, _TABLE, engine=engine).column("id").to_pylist() == wanted
+
+
+@pytest.mark.parametrize("engine", ["rows", "reference"])
+@pytest.mark.parametrize(
+    ("measure", "wanted"),
+    [
+        ("array_agg(DISTINCT length(s))", "[1, 2]"),
+        ("sum(U.v) FILTER (WHERE CLASSIFIER(U) = 'A')", 5),
+        ("count(DISTINCT CLASSIFIER())", 3),
+        ("first (v) + last(A.v)", 10),
+        ("log10(FIRST(v) * 20)", 2.0),
+        ("split(FINAL LAST(s), 'a', 1)", "c"),
+    ],
+)
+def test_measures(measure: str, wanted: Value, engine: str) -> None:
+    clause = f"MATCH_RECOGNIZE (ORDER BY id MEASURES {measure} AS x PATTERN (A B+ C) SUBSET U = (A, B))"
+    assert match_recognize(clause, _TABLE, engine=engine).column("x").to_pylist() == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        ("v BETWEEN SYMMETRIC 5 AND 3", "'symmetric' of BETWEEN"),
+        ("s LIKE 'b!%' ESCAPE '!'", "ESCAPE is not part"),
+        ("ceil(w, 1)", "ceil takes 1 argument"),
+        ("count(DISTINCT *)", "count takes one value"),
+        ("count(v, w)", "count takes one value"),
+        ("sum(A.v) FILTER (WHERE CLASSIFIER(U) = 'A')", "of one variable"),
+        ("max(s || CLASSIFIER(U))", "of one variable"),
+        ("CAST(s AS varchar(1))", "there is no type"),
+        ("CAST(t AS varchar)", "a time cannot be cast to a text"),
+        ("CAST(v AS DATE)", "only a text can be made a DATE"),
+        ("1e400", "beyond all doubles"),
+        ("FINAL v", "'v' cannot stand behind 'FINAL'"),
+        ("array_agg(v ORDER BY v)", "ORDER is not part"),
+        ("LAST(v) IGNORE NULLS", "IGNORENULLS is not part"),
+        ("(SELECT 1)", "SUBQUERY is not part"),
+        ("sum(v) OVER (ORDER BY id)", "WINDOW is not part"),
+    ],
+)
+def test_what_has_no_meaning_here_is_refused(measure: str, said: str) -> None:
+    clause = f"MATCH_RECOGNIZE (ORDER BY id MEASURES {measure} AS x PATTERN (A B+) SUBSET U = (A, B))"
+    with pytest.raises(CepheusError) as error:
+        match_recognize(clause, _TABLE)
+    assert said in str(error.value)
+
+
+def test_names_that_stand_twice_and_queries_without_columns() -> None:
+    with pytest.raises(RuleError, match="'U' is the name of a variable already"):
+        match_recognize("MATCH_RECOGNIZE (MEASURES v AS x PATTERN (A B) SUBSET U = (A), U = (B))", _TABLE)
+    with pytest.raises(RuleError, match="gives no column"):
+        match_recognize("MATCH_RECOGNIZE (ORDER BY id PATTERN (A B))", _TABLE)
+
+
+def test_columns_of_other_types_matter_only_where_they_are_read() -> None:
+    table = pa.table({"id": [1], "l": [[1, 2]], "u": pa.array([2**64 - 1], pa.uint64())})
+    one = "MATCH_RECOGNIZE (ORDER BY id MEASURES {} AS x {} PATTERN (A))"
+    assert match_recognize(one.format("id", ""), table).to_pylist() == [{"x": 1}]
+    with pytest.raises(EventError, match="'l' is of type list"):
+        match_recognize(one.format("l", ""), table)
+    with pytest.raises(EventError, match="'l' is of type list"):
+        match_recognize(one.format("id", "ALL ROWS PER MATCH"), table)
+    with pytest.raises(EventError, match="'u' has integers beyond 64 bits"):
+        match_recognize(one.format("u", ""), table)
+
+
+@pytest.mark.parametrize("engine", ["rows", "reference"])
+def test_partitions_of_what_is_not_a_number(engine: str) -> None:
+    table = pa.table({"k": [0.0, float("nan"), -0.0, float("nan"), None]})
+    found = match_recognize(
+        "MATCH_RECOGNIZE (PARTITION BY k MEASURES count(*) AS n PATTERN (A+))", table, engine=engine
+    )
+    assert found.column("n").to_pylist() == [2, 2, 1]
