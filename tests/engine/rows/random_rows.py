@@ -12,7 +12,8 @@ _VARIABLES = ("A", "B", "C", "D")
 _NEAR = (
     "true", "v > 2", "v < PREV(v)", "v >= PREV(v)", "v = 1 OR v = 3", "PREV(v, 2) < v", "{x}.v <> 0", "w IS NULL", "w < v",
     "v + w > 4", "NOT v > 2", "PREV({x}.v) IS NULL OR v <> PREV(v)", "NEXT(v) > v", "v * 2 / w >= 1", "CLASSIFIER() = 'B'",
-    "s LIKE 'a%'", "CASE WHEN v > 2 THEN w > 1 ELSE s = 'b' END", "v IN (0, 2, 4)", "v BETWEEN 1 AND 3", "upper(s) = 'AB'",
+    "s LIKE 'a%'", "CASE WHEN v > 2 THEN w > 1 ELSE s = 'b' END", "v IN (0, 2, 4)", "v BETWEEN 1 AND 3", "upper(s) = 'AB'", "s NOT LIKE 'a%'", "NEXT(v, 2) < v",
+    "v IS DISTINCT FROM PREV(v)", "v NOT IN (1, 3)", "abs(v - 2) < 2", "NEXT(v - w) > PREV(v)", "coalesce(w, 9) > v", "NULLIF(v, 2) > 1",
 )  # fmt: skip
 _COMPARED = (
     "v - PREV(v) > 0", "n - PREV(n, 2) <= 3", "w > 1 AND v <= PREV(v)", "t - PREV(t) < INTERVAL '2' SECOND", "w - 0.5 <> PREV(w)", "v = PREV(v, 2)",
@@ -22,6 +23,8 @@ _FAR = (
     "v > {y}.v", "v <> FIRST({y}.v)", "count(*) < 4", "sum(v) <= 7", "count({x}.*) <= 2", "v > avg({y}.v)", "LAST(v, 1) < v",
     "PREV(CLASSIFIER()) = '{y}'", "MATCH_NUMBER() < 3", "FIRST(v) <= v", "max({y}.v) < v + 2", "PREV(LAST({y}.v), 1) < 3",
     "sum(v) FILTER (WHERE w > 1) < 5", "min(w) > 0", "LAST({y}.v) IS NULL", "count(DISTINCT v) < 3", "{y}.v + FIRST({x}.w) > v",
+    "CLASSIFIER({y}) <> '{x}'", "FIRST(CLASSIFIER(), 1) = '{y}'", "NEXT(FIRST({y}.v), 1) <> v", "max_by(v, w) >= v", "avg({x}.w) + count({y}.*) < 4", "count(*) FILTER (WHERE CLASSIFIER() = '{x}') < 3",
+    "sum({y}.w) IS NULL OR sum({y}.w) < 4", "LAST({y}.s, 1) = s", "min({y}.s) <= s", "count({y}.v) % 2 = 0", "t - FIRST({y}.t) < INTERVAL '6' SECOND", "median(v) < 3",
 )  # fmt: skip
 _MEASURES = (
     "LAST(v)", "FIRST({x}.v)", "LAST({x}.v, 1)", "FIRST(v, 1)", "PREV(FIRST({x}.v))", "NEXT({x}.v, 2)", "CLASSIFIER()",
@@ -29,6 +32,8 @@ _MEASURES = (
     "FINAL sum(w)", "avg(v)", "FINAL LAST(v)", "FINAL count({x}.*)", "RUNNING max({x}.w)", "min(s)", "max_by(s, v)", "LAST(v) + LAST({x}.v)",
     "{x}.v / {x}.w", "FINAL FIRST({x}.w)", "v", "count(DISTINCT s)", "count(*) FILTER (WHERE v > 1)", "min(CLASSIFIER())", "LAST({x}.w + {x}.v, 1)",
     "CASE WHEN count(*) > 2 THEN s ELSE 'few' END", "array_agg(v)", "median(v)",
+    "array_agg(DISTINCT s)", "PREV(FINAL LAST(v), 2)", "NEXT(RUNNING LAST({x}.w))", "PREV(LAST({x}.v, 1), 1)", "FINAL FIRST({x}.s, 1)", "LAST(CLASSIFIER({x}), 1)",
+    "sum({x}.v) FILTER (WHERE {x}.w < 2)", "FINAL max(t) - LAST(t)", "sum(DISTINCT v)", "{x}.s || CLASSIFIER({x})", "FINAL max_by(CLASSIFIER(), w)", "stddev({x}.w)",
 )  # fmt: skip
 
 
@@ -76,9 +81,11 @@ def row_case(seed: int, *, far: float = 0.4, marked: bool = False) -> RowCase:
     skip = random.choice(
         ["PAST LAST ROW"] * 4
         + ["TO NEXT ROW"] * 3
-        + [f"TO FIRST {random.choice(used)}", f"TO LAST {random.choice(used)}"]
+        + [f"TO FIRST {random.choice(used)}", f"TO LAST {random.choice(used)}", f"TO {random.choice(used)}"]
     )
     known = [*used, "U"] if random.random() < 0.3 else used
+    if "U" in known and skip.endswith(tuple(used)) and random.random() < 0.5:
+        skip = skip[:-1] + "U"
     subset = f"SUBSET U = ({', '.join(sorted(set(random.choices(used, k=2))))})" if "U" in known else ""
     measures = [
         f"{random.choice(_MARKED if marked else _MEASURES).format(x=random.choice(known))} AS m{k}"
@@ -90,7 +97,7 @@ def row_case(seed: int, *, far: float = 0.4, marked: bool = False) -> RowCase:
     if marked:
         rows = "ONE ROW PER MATCH"
     within = "WITHIN INTERVAL '5' SECOND" if random.random() < 0.15 and not marked else ""
-    partition = "PARTITION BY k" if random.random() < 0.7 else ""
+    partition = random.choice(["PARTITION BY k"] * 6 + ["PARTITION BY k, s"] + [""] * 3)
     define = f"DEFINE {', '.join(conditions)}" if conditions else ""
     text = (
         f"MATCH_RECOGNIZE ({partition} ORDER BY t, n MEASURES {', '.join(measures)} {rows} AFTER MATCH SKIP {skip} "
@@ -132,7 +139,7 @@ def _pattern(random: Random, names: tuple[str, ...], depth: int) -> str:
 def _rows(random: Random) -> list[dict[str, object]]:
     time = 0
     rows: list[dict[str, object]] = []
-    for n in range(random.choice([0, 1, 3, 6, 8, 10])):
+    for n in range(random.choice([0, 1, 3, 6, 8, 10, 14, 20])):
         time += random.choice([0, 1, 1, 2, 4]) * 1_000_000
         rows.append(
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -42,8 +43,8 @@ class Case:
         self.seed = seed
         self.name = f"Found{seed}"
         self.all_rows = "ALL ROWS" in case.text
-        text = case.text.replace("ORDER BY t, n", "ORDER BY time")
-        text = text.replace("array_agg(v)", "max(v)")
+        text = re.sub(r"\bt\b", "time", case.text.replace("ORDER BY t, n", "ORDER BY t"))
+        text = text.replace("array_agg(", "max(")
         text = text.replace("MEASURES ", "MEASURES FIRST(n) AS begins, LAST(n) AS ends, ", 1)
         self.text = f"SELECT * FROM Row{seed} {text} AS {self.name}"
         self.rows: list[dict[str, Any]] = [

@@ -49,6 +49,8 @@ CALLED_OTHERWISE: dict[type, str] = {
 }
 """Functions by the other names that SQL has for them: CEILING, POWER, CHAR_LENGTH, LCASE, UCASE, GREATEST, LEAST."""
 UNDERSTOOD: dict[type, set[str]] = {
+    exp.Div: {"typed", "safe"},
+    exp.DPipe: {"safe"},
     exp.Case: {"ifs", "default"},
     exp.If: {"true", "false"},
     exp.Between: {"low", "high"},
