@@ -98,3 +98,14 @@ def test_types_that_do_not_fit_are_all_told() -> None:
     with pytest.raises(RuleError) as error:
         match_recognize(clause, [{"name": "x", "value": 1, "time": 2}])
     assert [each.code for each in error.value.diagnostics] == ["column", "column", "type", "column", "type", "type"]
+
+
+@pytest.mark.parametrize("condition", ["NEXT(n) > n", "NEXT(n) > n AND count(*) < 9"])
+def test_time_does_not_end_what_a_row_that_has_come_may_still_belong_to(condition: str) -> None:
+    """The second row is within the interval, but whether B takes it is known only with the third."""
+    clause = f"""MATCH_RECOGNIZE (ORDER BY time MEASURES FIRST(n) AS a, LAST(n) AS z
+        PATTERN (A B) WITHIN INTERVAL '10' SECOND DEFINE B AS {condition})"""
+    matching = RowEngine(parse_query(clause), {"time": ValueType.TIMESTAMP, "n": ValueType.INT}).build()
+    assert matching.feed(pa.table({"time": [0, 4_000_000], "n": [1, 2]})).table.num_rows == 0
+    assert matching.advance(20_000_000).table.num_rows == 0
+    assert matching.feed(pa.table({"time": [21_000_000], "n": [3]})).table.to_pylist() == [{"a": 1, "z": 2}]

@@ -204,7 +204,10 @@ def run(
             if row < 0:
                 situation = parts[p, Part.SITUATION]
                 if ending == Ending.BY_TIME:
-                    if situation <= _IDLE or until - time[parts[p, Part.ATTEMPT]] < within:
+                    reached = until
+                    if last >= 0 and after[last] >= 0:  # it has come, but what it looks ahead at has not
+                        reached = min(reached, time[after[last]])
+                    if situation <= _IDLE or reached - time[parts[p, Part.ATTEMPT]] < within:
                         place += 1
                         continue
                     if not waits[situation]:

@@ -59,8 +59,12 @@ def run_threads(look: int) -> int:
             last = _last_ready(look, p)
             if row < 0:
                 part = _part(look, p)
+                reached = fixed(look, Look.UNTIL)
+                waiting = peek_half(fixed(look, Look.AFTER), last) if last >= 0 else _NONE
+                if waiting >= 0:  # it has come, but what it looks ahead at has not
+                    reached = min(reached, peek(time, waiting))
                 if peek(part, Part.SITUATION) != _BUSY or (
-                    ending == Ending.BY_TIME and fixed(look, Look.UNTIL) - peek(time, peek(part, Part.ATTEMPT)) < within
+                    ending == Ending.BY_TIME and reached - peek(time, peek(part, Part.ATTEMPT)) < within
                 ):
                     place += 1
                     continue
