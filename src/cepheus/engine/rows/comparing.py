@@ -6,7 +6,7 @@ conditions say. All others are computed by Arrow (``vectors.py``), which means t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,17 @@ ValuesOf = Callable[[str], NDArray[Any] | None]
 """The numbers of a column, None if it has none or some are NULL."""
 
 _CONSTANT = -1
-_EQUAL, _UNEQUAL, _LESS, _LESS_OR_EQUAL, _GREATER, _GREATER_OR_EQUAL = range(len(COMPARISONS))
+_UNORDERED, _LESS_THAN, _SAME, _MORE_THAN, _NO_ROW = range(5)
+_OUTCOMES = 5
+_HOLDS = (
+    {_SAME},
+    {_UNORDERED, _LESS_THAN, _MORE_THAN},
+    {_LESS_THAN},
+    {_LESS_THAN, _SAME},
+    {_MORE_THAN},
+    {_MORE_THAN, _SAME},
+)
+"""By comparison, in the order of ``COMPARISONS``, the outcomes for which it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +55,60 @@ class Comparison:
     comparison: int
     right: _Term
 
-    def clear(self, masks: Flags, bit: int, begin: int, before: Places) -> None:
-        """Take a bit from the masks of rows from ``begin`` on for which it does not hold."""
-        minus = self.minus or _Term(self.left.values[:0], _CONSTANT)
+    def compares_as(self, other: Comparison) -> bool:
+        """Whether another compares the same numbers, in whatever way."""
+        pairs = ((self.left, other.left), (self.minus, other.minus), (self.right, other.right))
+        return all(_same(one, another) for one, another in pairs)
+
+
+def _same(one: _Term | None, other: _Term | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    plain = one.values is other.values or (len(one.values) == len(other.values) == 1 and one.values == other.values)
+    return bool(plain) and one.back == other.back
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Numbers that are compared once, for all variables that ask for it.
+
+    ``kept`` has the variables (bits) that may take a row, by the outcome: no order between the numbers, less, equal,
+    more, no such row.
+    """
+
+    of: Comparison
+    kept: Flags
+
+    def clear(self, masks: Flags, begin: int, before: Places) -> None:
+        """Take the bits from the masks of rows from ``begin`` on whose comparisons do not hold."""
+        of = self.of
+        minus = of.minus or _Term(of.left.values[:0], _CONSTANT)
         clear_where_not(
             masks,
-            1 << bit,
+            self.kept,
             begin,
             before,
-            self.left.values,
-            self.left.back,
+            of.left.values,
+            of.left.back,
             minus.values,
             minus.back,
-            self.comparison,
-            self.right.values,
-            self.right.back,
+            of.right.values,
+            of.right.back,
         )
+
+
+def compared_once(conditions: Iterable[tuple[int, Comparison]]) -> list[Compared]:
+    """Comparisons of variables, by their bits, put together where they compare the same numbers."""
+    found: list[Compared] = []
+    for bit, comparison in conditions:
+        same = next((each for each in found if each.of.compares_as(comparison)), None)
+        if same is None:
+            same = Compared(comparison, np.full(_OUTCOMES, 255, np.uint8))
+            found.append(same)
+        for outcome in range(_OUTCOMES):
+            if outcome not in _HOLDS[comparison.comparison]:
+                same.kept[outcome] &= 255 - (1 << bit)
+    return found
 
 
 def comparisons_of(condition: RowExpression, values_of: ValuesOf) -> tuple[Comparison, ...] | None:
@@ -122,22 +170,17 @@ def _column(part: RowExpression, values_of: ValuesOf) -> _Term | None:
 @compiled
 def clear_where_not(
     masks: Flags,
-    bit: int,
+    kept: Flags,
     begin: int,
     before: Places,
     left: NDArray[Any],
     left_back: int,
     minus: NDArray[Any],
     minus_back: int,
-    comparison: int,
     right: NDArray[Any],
     right_back: int,
 ) -> None:
-    """Take a bit from the masks of rows for which a comparison does not hold, or for which there is no such row."""
-    kept = 255 - bit
-    wants_less = comparison in (_UNEQUAL, _LESS, _LESS_OR_EQUAL)
-    wants_same = comparison in (_EQUAL, _LESS_OR_EQUAL, _GREATER_OR_EQUAL)
-    wants_more = comparison in (_UNEQUAL, _GREATER, _GREATER_OR_EQUAL)
+    """Compare numbers of rows, and keep of the mask of each what is ``kept`` of it by the outcome."""
     for k in range(len(masks)):
         here = begin + k
         at, behind, other = here, here, here
@@ -147,15 +190,14 @@ def clear_where_not(
             other = int(before[other]) if other >= 0 else -1
         for _ in range(minus_back):
             behind = int(before[behind]) if behind >= 0 else -1
-        holds = at >= 0 and other >= 0 and behind >= 0
-        if holds:
+        outcome = _NO_ROW
+        if at >= 0 and other >= 0 and behind >= 0:
             value, against = left[at], right[0 if right_back < 0 else other]
+            beyond = False
             if len(minus):
                 taken = minus[0 if minus_back < 0 else behind]
-                holds = not subtract_overflows(int(value), int(taken))  # what is beyond 64 bits is undefined
+                beyond = subtract_overflows(int(value), int(taken))  # what is beyond 64 bits is undefined
                 value = value - taken
-            # without a branch: nobody can guess how most rows compare
-            less, same, more = value < against, value == against, value > against
-            held = (less & wants_less) | (same & wants_same) | (more & wants_more)
-            holds &= held | (wants_less & wants_more & ((less | same | more) ^ True))
-        masks[k] &= kept + bit * holds
+            if not beyond:  # without a branch: nobody can guess how most rows compare
+                outcome = _LESS_THAN * (value < against) + _SAME * (value == against) + _MORE_THAN * (value > against)
+        masks[k] &= kept[outcome]

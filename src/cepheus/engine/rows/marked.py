@@ -8,6 +8,7 @@ put in order of partitions at the end.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from cepheus.core.values import ValueType
 from cepheus.engine.rows import marking
 from cepheus.engine.rows.at_hand import RowsAtHand
 from cepheus.engine.rows.columns import GrowingColumn
-from cepheus.engine.rows.comparing import Comparison, comparisons_of
+from cepheus.engine.rows.comparing import Compared, Comparison, compared_once, comparisons_of
 from cepheus.engine.rows.kernel import Places, Stop
 from cepheus.engine.rows.output import selected
 from cepheus.engine.rows.places import shifted
@@ -84,10 +85,10 @@ class MarkedTable:
     def given(self, types: Mapping[str, ValueType]) -> pa.Table:
         """What the query gives, by partition; ``types`` are those of its result."""
         count = len(self.rows.partition)
-        conditions = self._conditions()
+        compared, others = self._conditions()
         for begin in range(0, count, PORTION):
             end = min(begin + PORTION, count)
-            self._classify(conditions, begin, end)
+            self._classify(compared, others, begin, end)
             self._run(end)
         self._run(len(self._keys), ending=True)
         self._keep()
@@ -95,7 +96,7 @@ class MarkedTable:
         given = {each.name: compute(each.expression, shown) for each in self._query.measures}
         for place, name in enumerate(self._query.partition):
             values = pa.array([key[place] for key in self._keys], storage(self.types[name]))
-            given[name] = values.take(pa.array(np.repeat(shown.partitions, shown.counts)))
+            given[name] = values.take(pa.array(np.repeat(shown.partitions.astype(np.int32), shown.counts)))
         return selected(self._query, given, shown.length, self.types, types)[0]
 
     def ranked(self) -> NDArray[np.int64]:
@@ -104,29 +105,32 @@ class MarkedTable:
         ranked: NDArray[np.int64] = there[np.argsort(self._first[there])]
         return ranked
 
-    def _conditions(self) -> list[tuple[Comparison, ...] | RowExpression | None]:
-        """By variable, what is compared, or the condition if it says something else; None for any row."""
-        defined = {each.variable: each.condition for each in self._query.definitions}
-        found: list[tuple[Comparison, ...] | RowExpression | None] = []
-        for name in self._query.variables:
-            condition = defined.get(name)
-            plain = None if condition is None else comparisons_of(condition, self.numbers)
-            found.append(condition if plain is None else plain)
-        return found
+    def _conditions(self) -> tuple[list[Compared], dict[int, RowExpression]]:
+        """What is compared, and by variable the conditions that say something else."""
+        compared: list[tuple[int, Comparison]] = []
+        others: dict[int, RowExpression] = {}
+        numbers = cache(self.numbers)  # the same numbers are the same object
+        for each in self._query.definitions:
+            bit = self._query.variables.index(each.variable)
+            plain = comparisons_of(each.condition, numbers)
+            if plain is None:
+                others[bit] = each.condition
+            else:
+                compared += ((bit, comparison) for comparison in plain)
+        return compared_once(compared), others
 
-    def _classify(self, conditions: list[tuple[Comparison, ...] | RowExpression | None], begin: int, end: int) -> None:
+    def _classify(self, compared: list[Compared], others: Mapping[int, RowExpression], begin: int, end: int) -> None:
         """Find the classes of the rows from one to another: the variables that may take them, as bits."""
         masks = self.rows.row_class[begin:end]
-        masks[:] = (1 << len(conditions)) - 1
-        at_hand: RowsAtHand | None = None
-        for bit, condition in enumerate(conditions):
-            if isinstance(condition, tuple):
-                for comparison in condition:
-                    comparison.clear(masks, bit, begin, self.rows.before)
-            elif condition is not None:
-                at_hand = at_hand or RowsAtHand(self, np.arange(begin, end, dtype=np.int32))
-                at_hand.variable = self._query.variables[bit]
-                masks &= ~((~holds(condition, at_hand)).astype(np.uint8) << np.uint8(bit))
+        masks[:] = (1 << len(self._query.variables)) - 1
+        for each in compared:
+            each.clear(masks, begin, self.rows.before)
+        if not others:
+            return
+        at_hand = RowsAtHand(self, np.arange(begin, end, dtype=np.int32))
+        for bit, condition in others.items():
+            at_hand.variable = self._query.variables[bit]
+            masks &= ~((~holds(condition, at_hand)).astype(np.uint8) << np.uint8(bit))
 
     def numbers(self, name: str) -> NDArray[Any] | None:
         """The numbers of a column, None if it has none or some are NULL."""

@@ -17,8 +17,9 @@ from cepheus.plan.rows.marks import GOAL_BITS, SOURCE_BITS, Kept, Step
 
 Flags = NDArray[np.uint8]
 
-_SITUATION, _ROW, _END, _CANDIDATE = int(Kept.SITUATION), int(Kept.ROW), int(Kept.END), len(Kept)
-_TO, _OVER, _BEGIN, _STEP_END, _STEP = int(Step.TO), int(Step.OVER), int(Step.BEGIN), int(Step.END), len(Step)
+_SITUATION, _END, _CANDIDATE = int(Kept.SITUATION), int(Kept.END), len(Kept)
+_TO, _OVER, _BEGIN, _PUTS, _STEP_END = (int(each) for each in Step)
+_STEP = len(Step)
 _PLACE, _SOURCE, _ADDED, _ELSE_ROW = (
     (1 << GOAL_BITS) - 1,
     GOAL_BITS,
@@ -148,7 +149,7 @@ def run_marked(
     marks, width, skip, skip_to = program.marks, program.width, program.skip, program.skip_to
     classes, room = program.classes, found.shape[1]
     at, row, count, again = notes[AT], notes[ROW], notes[MATCHES], notes[STEPS]
-    last, base = row, 0
+    last, base, here = row, 0, row
     if row >= 0:
         last = int(lasts[at]) if ending else at - 1
         base = (at if ending else int(partition[last])) * width
@@ -170,8 +171,8 @@ def run_marked(
                     at += 1
                     continue
                 finds = True
-                begin, end = endings[2 * situation], endings[2 * situation + 1]
-                lines[base + _ROW] = last
+                begin, puts, end = endings[3 * situation], endings[3 * situation + 1], endings[3 * situation + 2]
+                here = last
         if count >= room:
             stop = _ROOM_FOR_MATCHES
             break
@@ -184,15 +185,17 @@ def run_marked(
                 break
             step = transition * _STEP
             lines[base + _SITUATION] = steps[step + _TO]
-            lines[base + _ROW] = row
             finds = steps[step + _OVER] != 0
-            begin, end = steps[step + _BEGIN], steps[step + _STEP_END]
-        for k in range(begin, end):
+            begin, puts, end = steps[step + _BEGIN], steps[step + _PUTS], steps[step + _STEP_END]
+            here = row
+        for k in range(begin, puts):
             move = moves[k]
             value = lines[base + ((move >> _SOURCE) & _PLACE)] + ((move >> _ADDED) & 3) - 1
             if value < 0 and move >> _ELSE_ROW:
-                value = lines[base + _ROW]
+                value = here
             lines[base + (move & _PLACE)] = value
+        for k in range(puts, end):
+            lines[base + moves[k]] = here
         if not finds:
             if row == last:
                 row = -1

@@ -163,7 +163,7 @@ class _Reader:
         self._variables = {name: (name,) for name in variables(clauses.pattern)}
 
     def _subsets(self, words: list[Word], clauses: Clauses) -> None:
-        found = []
+        found: list[Subset] = []
         for item in items(words):
             shape = [word.text for word in item[1:3]]
             if len(item) < 5 or not item[0].is_name or shape != ["=", "("] or item[-1].text != ")":

@@ -43,7 +43,7 @@ class Kept(IntEnum):
     SITUATION = 0
     ZERO = 1
     ROW = 2
-    """The row at hand."""
+    """Stands for the row at hand, which is not kept: moves from here are told apart (``Step.PUTS``)."""
     END = 3
     """The last row of the candidate, -1 if it has none."""
 
@@ -144,19 +144,30 @@ class _Move:
         return self.goal != self.source or self.added != 0 or self.else_row
 
     @property
+    def puts(self) -> bool:
+        """Whether it puts the row at hand somewhere, whatever is kept."""
+        return self.source == Kept.ROW and self.added == 0 and not self.else_row
+
+    @property
     def word(self) -> int:
-        """The move as the loop reads it."""
+        """The move as the loop reads it; of one that puts the row it is the place alone."""
+        if self.puts:
+            return self.goal
         bits = self.goal | self.source << GOAL_BITS
         return bits | (self.added + 1) << (GOAL_BITS + SOURCE_BITS) | self.else_row << (GOAL_BITS + SOURCE_BITS + 2)
 
 
 class Step(IntEnum):
-    """What the loop reads of a transition: where it leads, whether a match is over then, and its moves."""
+    """What the loop reads of a transition: where it leads, whether a match is over then, and its moves.
+
+    From ``PUTS`` on they are places to which the row at hand goes.
+    """
 
     TO = 0
     OVER = 1
     BEGIN = 2
-    END = 3
+    PUTS = 3
+    END = 4
 
 
 @dataclass(slots=True)
@@ -171,8 +182,8 @@ class MarkMoves:
     marks: Marks
     moves: NDArray[np.int32] = field(default_factory=lambda: np.empty(64, np.int32))
     steps: NDArray[np.int32] = field(default_factory=lambda: np.zeros((64, len(Step)), np.int32))
-    endings: NDArray[np.int32] = field(default_factory=lambda: np.zeros((64, 2), np.int32))
-    """By situation: the moves, from one to another, that make the match the candidate which ends with the partition."""
+    endings: NDArray[np.int32] = field(default_factory=lambda: np.zeros((64, 3), np.int32))
+    """By situation: the moves that make the match the candidate which ends with the partition, as in ``Step``."""
     _known: int = 0
     _ends_known: int = 0
     _count: int = 0
@@ -271,14 +282,15 @@ class MarkMoves:
             found.append(_Move(goal, old) if mark.variables & before else _Move(goal, Kept.ZERO, none))
         return found
 
-    def _added(self, moves: Sequence[_Move]) -> tuple[int, int]:
-        """Where moves stand that are new."""
+    def _added(self, moves: Sequence[_Move]) -> tuple[int, int, int]:
+        """Where moves stand that are new, and those among them that put the row, which read nothing, come last."""
         begin, end = self._count, self._count + len(moves)
         while end > len(self.moves):
             self.moves = np.concatenate([self.moves, self.moves])
-        self.moves[begin:end] = [move.word for move in moves]
+        ordered = sorted(moves, key=lambda move: move.puts)
+        self.moves[begin:end] = [move.word for move in ordered]
         self._count = end
-        return begin, end
+        return begin, end - sum(move.puts for move in moves), end
 
 
 def _taken_before(automaton: Automaton) -> tuple[int, ...]:
