@@ -165,6 +165,8 @@ class RandomRule:
         window = choice(("2 us", "5 us", "1 ms"))
         computed = [f"{choice(('Avg', 'Max', 'Count'))}({choice('ABC')}({member}).y within {window} from {one})"]
         computed.append(f"Sum({choice('AB')}().x between {one} and {other})" if one != other else f"{one}.y")
+        if self.aside.random() < 0.2:
+            return self._computed(one, other, operator, computed)
         return str(
             choice(
                 (
@@ -178,6 +180,28 @@ class RandomRule:
                     f"({computed[0]} is null or {computed[1]} > {one}.x)",
                     f"({one}.s = {other}.s and {one}.x > 0 or {one}.s = {other}.s and {computed[0]} > 0)",
                     f"not (coalesce({computed[0]}, -1) < 0)",
+                )
+            )
+        )
+
+    def _computed(self, one: str, other: str, operator: str, computed: list[str]) -> str:
+        """Give a parameter that stands for a computed value, and a condition on it."""
+        name = f"c{len(self.results)}"
+        self.results.append(name)
+        value = self.aside.choice(
+            (
+                f"{one}.x + {other}.y",
+                f"{one}.y / 2",
+                f"if({one}.b, {one}.x, {other}.o)",
+                f"{computed[0]} - {computed[1]}",
+            )
+        )
+        return str(
+            self.aside.choice(
+                (
+                    f"${name} = {value} and ${name} {operator} {other}.x",
+                    f"-2 < ${name} = {value}",
+                    f"${name} = {value} and Count(A(y {operator} ${name}) within 5 us from {one}) < 3",
                 )
             )
         )
@@ -263,7 +287,12 @@ class RandomRule:
             f"Max({other}(b = {name}.b).x within 20 us from {self.names[0]})",
         )
         groups = self.aside.choice(("", "", " per s", " per b", " per o, x"))
-        return f"{self.aside.choice((1, 2, 3))} top {event} by {self.aside.choice(values)}{groups} {window}"
+        value, bound = self.aside.choice(values), ""
+        if "(" in value and self.aside.random() < 0.5:  # it is bound behind the choice
+            bound = f" and\n  $r{len(self.results)} = {value.replace(' - y', f' - {name}.y')}"
+            value = f"$r{len(self.results)}"
+            self.results.append(value[1:])
+        return f"{self.aside.choice((1, 2, 3))} top {event} by {value}{groups} {window}{bound}"
 
     def _collection(self, index: int) -> str:
         """Give a collection, and a value of it."""

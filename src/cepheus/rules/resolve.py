@@ -55,7 +55,7 @@ from cepheus.rules.resolved import (
     needs,
 )
 from cepheus.rules.timers import NOW
-from cepheus.rules.walk import transform
+from cepheus.rules.walk import transform, walk
 
 
 def resolve(rule: Rule) -> ResolvedRule:
@@ -71,7 +71,7 @@ def resolve(rule: Rule) -> ResolvedRule:
     schedule = _Schedule(binders, {NOW} if pattern.timer is not None else set())
     schedule.terminator(pattern.terminator)
     absences = []
-    for item in pattern.items:
+    for item in _ranks_known(pattern.items):
         match item:
             case Selection():
                 schedule.choose(item)
@@ -100,6 +100,26 @@ def resolve(rule: Rule) -> ResolvedRule:
         ordered=rule.ordered,
         timer=pattern.timer,
     )
+
+
+def _ranks_known(items: tuple[PatternItem, ...]) -> list[PatternItem]:
+    """Put aggregates that events are ranked by, and are written further on, before the choice of these events."""
+    left = list(items)
+    found: list[PatternItem] = []
+    while left:
+        item = left.pop(0)
+        if isinstance(item, Selection) and item.ranking is not None:
+            wanted, known = [item.ranking.by], set[str]()
+            while wanted:
+                for node in walk(wanted.pop()):
+                    if isinstance(node, Parameter) and node.name not in known:
+                        known.add(node.name)
+                        late = [each for each in left if isinstance(each, Aggregation) and each.parameter == node.name]
+                        left = [each for each in left if each not in late]
+                        found += late
+                        wanted += [each.aggregate for each in late]
+        found.append(item)
+    return found
 
 
 def _counted_by(step: Compute) -> Gather:

@@ -40,7 +40,8 @@ fire.tesla:1:24: error[syntax]: found 'y', expected 'and' or ')'
         """\
 fire.tesla:1:40: error[syntax]: found 'where', expected a window (within 5 min from A)
  1 | define F(x: int) from A() and last B() where x=1
-   |                                        ^^^^^""",
+   |                                        ^^^^^
+  hint: say in which window: within 5 min from A""",
     ),
     "within_missing": (
         """define F() from A() and last B() 5 min from A""",
@@ -160,7 +161,7 @@ fire.tesla:1:21: error[syntax]: found ')', expected a value
 fire.tesla:1:8: error[syntax]: found 'From', expected the name of the composite event
  1 | define From() from A()
    |        ^^^^
-  hint: 'From' is a word of the language; choose another name""",
+  hint: 'From' is a word of the language; choose another name, or write it in backquotes: `From`""",
     ),
     "policy_on_the_terminator": (
         """define F() from last A()""",

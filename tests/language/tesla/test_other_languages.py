@@ -29,6 +29,7 @@ CONSTRAINTS: dict[str, tuple[str, str, str]] = {
     "name like '%a'": ("like", "write {}", "ends_with(name, 'a')"),
     "name like '%a%'": ("like", "write {}", "contains(name, 'a')"),
     "name like 'a'": ("like", "write {}", "name = 'a'"),
+    "x not null": ("null", "write {}", "x is not null"),
     "name not like 'a%'": ("like", "write {}", "not starts_with(name, 'a')"),
     "name ilike 'A%'": ("ilike", "write {}", "starts_with(lower(name), 'a')"),
     "name like 'a_b%c'": ("like", "write {}: . is any character, .* any text", "matches(name, 'a.b.*c')"),
@@ -167,6 +168,69 @@ PATTERNS: dict[str, tuple[str, str, str]] = {
         "bind what they have in common: {}",
         "A(key=$k) and $n = Count(B(key=$k) within 5 min from A)",
     ),
+    "A() and exists B() within 5 min from A": (
+        "B",
+        "write {}, or not B(..) for what must not be there",
+        "last B(..) within 5 min from A",
+    ),
+    "A() and top 3 B() by x within 5 min from A": (
+        "3",
+        "the number comes first: 3 top B(..) by .. within 5 min from A",
+        "A()",
+    ),
+    "A() and all 3 B() within 5 min from A": (
+        "3",
+        "write all 3.. B(..) for at least so many, all 3..3 for exactly so many",
+        "A()",
+    ),
+    "A() and last(3) B() within 5 min from A": ("3", "the number comes first: 3 last B(..)", "A()"),
+    "A() and last B()": ("", "say in which window: {}", "within 5 min from A"),
+    "A() and last B() since start": (
+        "since",
+        "only aggregates go back to the start; give it a long window: within 365 days from A",
+        "A()",
+    ),
+    "A() and not (B() within 5 min from A)": (
+        "B",
+        "write {}, without the parentheses",
+        "not B(..) within 5 min from A",
+    ),
+    "A() and (last B() within 5 min from A or last C() within 5 min from A)": (
+        "B",
+        "events do not stand in parentheses; for one event or another, write two rules",
+        "A()",
+    ),
+    "A() and Count(B() per room within 5 min from A) > 3": (
+        "per",
+        "bind the group: {}",
+        "last B(room=$r) per room within 5 min from A and $n = Count(B(room=$r) within 5 min from A)",
+    ),
+    "A() and count(distinct B.x within 5 min from A) > 3": (
+        "B",
+        "write {}",
+        "CountDistinct(B(..).x within 5 min from A)",
+    ),
+    "A() and last B() within 1 h 30 min from A": (
+        "30",
+        "a length of time has one unit, such as {}: within 1 h from A",
+        "90 min",
+    ),
+    "after 5 min A()": ("5", "write {}", "5 min after A(..)"),
+    "5 min after last A()": (
+        "last",
+        "every A sets a time of its own; to wait from the last one: {}",
+        "5 min after A(..) and not A(..) as Later between A and now",
+    ),
+    "every hour and last B() within 1 h from now": (
+        "hour",
+        "write how many: every 1 hour; from 09:00 says when it begins",
+        "every 1 hour",
+    ),
+    "every 10 min per room": (
+        "per",
+        "a choice has groups: and last B(..) per room within 10 min from now",
+        "every 10 min and last B(..) per room within 10 min from now",
+    ),
 }
 """By a pattern: what is marked, the hint, and what of it can be written."""
 
@@ -185,7 +249,7 @@ def test_patterns(pattern: str) -> None:
     assert found.span is not None
     assert (found.span.text, found.hint) == (marked, hint.format(advice))
     rule = WHOLE.get(advice, advice).replace("..", "")
-    if rule.startswith(("not", "3", "Count", "and")):
+    if rule.startswith(("not", "3", "Count", "and", "last")):
         rule = f"A() and {rule.removeprefix('and ')}" + (" > 3" if rule.startswith("Count") else "")
     cepheus.compile(f"define F() from {rule}")
 

@@ -35,7 +35,7 @@ def findings(pattern: str) -> list[Diagnostic]:
         ("A(cidr_match(s, '10.0.0.0/40'))", "argument-value", "'10.0.0.0/40'"),
         ("A(x = $x or b) and last B(x = $x and y = $y or y > 1) within 1 s from A", "unbound-parameter", "$x"),
         ("A(not (x = $x)) and last B(x = $x or y > 1) within 1 s from A", "unbound-parameter", "$x"),
-        ("A() and $n = 2 * Count(B() within 1 s from A)", "unbound-parameter", "$n"),
+        ("A() and $n = 2 * $n", "unbound-parameter", "$n"),
         ("A() and A.x > B.x and last B() within 1 s from A", "later-event", "B"),
         ("A() and (x > 3 or A.x is null)", "no-event", "x"),
         ("A() and (Avg(B().y within 1 s from C) > 3 or A.b)", "unknown-event", "C"),

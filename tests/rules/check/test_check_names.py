@@ -1,6 +1,7 @@
 import pytest
 from check_helpers import brief, checked, error, errors, warning
 
+import cepheus
 from cepheus.core.errors import render
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.values import ValueType
@@ -116,7 +117,12 @@ def test_fields_of_the_event_itself_are_not_attributes() -> None:
         "reserved-name",
         "id",
         "'id' is a field of the event itself, which rules do not read",
-        "of these fields, only 'time' can be read; give the data's attribute another name than 'id'",
+        "declare that the data has it: event Smoke(id: string, ..)",
+    )
+    hint = "of these fields, only 'time' can be read; give it another name: event Smoke(own_type: string from type, ..)"
+    assert error("define Fire() from Smoke(type = 'a')")[3] == hint
+    cepheus.compile(
+        "event Smoke(id: string, own_type: string from type) define Fire() from Smoke(id = '3' and own_type = 'a')"
     )
     assert brief(errors("event Smoke(type: string, time: timestamp) define Fire() from Smoke()")) == [
         ("reserved-name", "type", "choose another name, such as 'smoke_type'"),

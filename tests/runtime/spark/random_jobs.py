@@ -57,6 +57,8 @@ _SCHEMA = pa.schema(
     ]
 )
 _LATENESS = 20 * MILLISECOND
+_SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.python.authenticate.socketTimeout": "5min"}
+"""On a machine that has much else to do, workers take their time to answer."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ def main() -> int:
     parser.add_argument("--cuts", type=int, default=6)
     parser.add_argument("--only", choices=("batch", "stream"), help="leave the other out")
     options = parser.parse_args()
-    spark = cepheus.spark.spark_session("local[2]", name="random jobs", options={"spark.sql.shuffle.partitions": "2"})
+    spark = cepheus.spark.spark_session("local[2]", name="random jobs", options=_SETTINGS)
     cases = list(cases_of(options.seed, options.cases).values())
     hosts = ("batch", "stream") if options.only is None else (options.only,)
     wrong, made = run_jobs(spark, cases, options.together, options.cuts, hosts)

@@ -37,6 +37,8 @@ def hint_from_other_language(stop: ParserStop) -> str | None:
     if stop.previous in _ENDS_VALUE and (found := _behind_a_value(stop)):
         return found
     if stop.previous == "NOT" and len(stop.before) > 1 and stop.before[-2].type in _ENDS_VALUE:
+        if stop.word == "null":
+            return f"write {replace(stop, before=stop.before[:-1]).left} is not null"
         return _behind_a_value(replace(stop, before=stop.before[:-1]), negated=True)
     if stop.open or stop.in_where:
         return _sign_in_expression(stop)
@@ -174,13 +176,29 @@ def _sign_in_expression(stop: ParserStop) -> str | None:
         return f"say which events: {stop.before[-2]}(B() within 5 min from {stop.terminator})"
     if kind == "NAME" and stop.word == "when" and stop.in_where:
         return NO_CHOICE
+    if kind == "INTEGER" and previous == "LPAR" and stop.before[-2].lower() in ("last", "first"):
+        return f"the number comes first: {stop.token} {stop.before[-2].lower()} B(..)"
+    if "FROM" not in [token.type for token in stop.before]:
+        return None
+    return _in_aggregate(stop)
+
+
+def _in_aggregate(stop: ParserStop) -> str | None:
+    """Words of SQL inside the parentheses of an aggregate."""
+    first = stop.terminator
+    if stop.word == "per" and "WITHIN" in stop.accepts:
+        window = f"within 5 min from {first}"
+        return f"bind the group: last B(room=$r) per room {window} and $n = Count(B(room=$r) {window})"
+    if stop.previous == "NAME" and stop.before[-1].lower() == "distinct" and stop.kind == "NAME":
+        return f"write CountDistinct({stop.token}(..).x within 5 min from {first})"
     return None
 
 
 # ---- Between the events of a pattern -------------------------------------------------------------------------------
 
 _LATER_FIRST = "the later event comes first, and looks back: from B() and last A() within 5 min from B"
-_ABSENT = frozenset({"no", "without", "never", "exists"})
+_ABSENT = frozenset({"no", "without", "never"})
+_PERIODS = frozenset({"second", "minute", "hour", "day", "week"})
 _FOLLOWS = frozenset({"followed", "followedby", "then", "seq", "next", "before", "after", "until"})
 
 
@@ -190,6 +208,8 @@ def _in_pattern(stop: ParserStop) -> str | None:
         return _in_head(stop)
     kind, word, first = stop.kind, stop.word, stop.terminator
     if "FROM" in stop.accepts and "WITHIN" in kinds[-4:]:
+        if kind in _NUMBERS:
+            return f"a length of time has one unit, such as 90 min: {_window(stop)} from {first}"
         return f"say which event the window ends at: {_window(stop)} from {first}"
     if stop.previous == "WITHIN":
         if kind == "STRING":
@@ -213,6 +233,15 @@ def _in_pattern(stop: ParserStop) -> str | None:
         return f"bind what they have in common: {first}(key=$k) and $n = Count(B(key=$k) within 5 min from {first})"
     if word == "having":
         return f"compare the aggregate in the pattern: and Count(B(..) within 5 min from {first}) > 3"
+    if word == "per" and "EVERY" in kinds:
+        return "a choice has groups: and last B(..) per room within 10 min from now"
+    if word == "since":
+        return f"only aggregates go back to the start; give it a long window: within 365 days from {first}"
+    if stop.previous == "AFTER" and kind in TERMINALS:
+        waiting = "5 min after A(..) and not A(..) as Later between A and now"
+        return f"every A sets a time of its own; to wait from the last one: {waiting}"
+    if "WITHIN" in stop.accepts and kind in ("WHERE", "CONSUMING", "_AND", "SEMICOLON", "$END"):
+        return f"say in which window: within 5 min from {first}"
     return _selection(stop)
 
 
@@ -223,12 +252,16 @@ def _selection(stop: ParserStop) -> str | None:
     window = f"within 5 min from {first}"
     if kind == "INTEGER" and stop.previous in ("LAST", "FIRST"):
         return f"the number comes first: {stop.token} {before} B(..)"
+    if kind == "INTEGER" and stop.previous == "NAME":
+        return _number_behind(before, stop)
     if kind != "NAME":
         return None
     if stop.previous == "INTEGER" and "LAST" in stop.accepts:
         count = stop.before[-1]
         return f"write {count} last {stop.token}(..), or {count} <= Count({stop.token}(..) {window})"
     if stop.previous == "NAME" and stop.before[-2].type in ("_AND", "NOT"):
+        if before == "exists":
+            return f"write last {stop.token}(..) {window}, or not {stop.token}(..) for what must not be there"
         if before in _ABSENT:
             return f"write not {stop.token}(..) {window}"
         if before in ("any", "some", "all", "every", "distinct"):
@@ -236,11 +269,28 @@ def _selection(stop: ParserStop) -> str | None:
         if before == "at":
             return f"count them: 3 <= Count(B(..) {window})"
     if stop.previous == "NAME" and stop.before[-2].type == "FROM":
+        if before == "every" and stop.word in _PERIODS:
+            return f"write how many: every 1 {stop.token}; from 09:00 says when it begins"
         if before in ("any", "some", "all", "every", "distinct"):
             return "the first event is the terminator: every one counts, so it takes no selection"
         if stop.after is None or stop.after.type in ("_AND", "WHERE", "SEMICOLON", "$END"):
             return f"another name for the event is written {stop.before[-1]} as {stop.token}"
     return None
+
+
+def _number_behind(word: str, stop: ParserStop) -> str | None:
+    """A number behind a word that it should stand before, or that takes another form."""
+    event = next((token for token in stop.rest if token.type == "NAME"), "B")
+    match word:
+        case "top":
+            return f"the number comes first: {stop.token} top {event}(..) by .. within 5 min from {stop.terminator}"
+        case "all":
+            number = stop.token
+            return f"write all {number}.. {event}(..) for at least so many, all {number}..{number} for exactly so many"
+        case "after":
+            return "write 5 min after A(..)"
+        case _:
+            return None
 
 
 def _window(stop: ParserStop) -> str:

@@ -12,6 +12,7 @@ from lark.exceptions import UnexpectedToken
 from cepheus.core.source import Source
 from cepheus.language.common.tokens import either
 from cepheus.rules.policies import TERMINALS, words_of_policies
+from cepheus.rules.timers import NOW
 
 _NOT_WORDS = frozenset({"NAME", "FUNCTION", "AGGREGATE", "STRING", "PARAMETER", "INTEGER", "FLOAT", "PERCENTAGE"})
 
@@ -62,6 +63,10 @@ class ParserStop:
         """The name by which the first event of the pattern is known."""
         kinds = [token.type for token in self.before]
         first = kinds.index("FROM") + 1 if "FROM" in kinds else len(kinds)
+        if "EVERY" in kinds[first : first + 1]:
+            return NOW
+        if "AHEAD" in kinds[first : first + 1] and "AFTER" in kinds:
+            first = kinds.index("AFTER") + 1
         return self.before[first] if first < len(kinds) else "A"
 
     @cached_property

@@ -62,6 +62,9 @@ def _unknown_call(stop: ParserStop, source: Source) -> Diagnostic:
     span = span_of(source, name)
     if (stop.open or stop.in_where) and (elsewhere := _from_elsewhere(stop)):
         return Diagnostic("function", f"there is no function '{name}'", span, elsewhere)
+    if stop.open and [token.type for token in stop.before[-3:-1]] == ["NOT", "LPAR"] and stop.before[-4].type == "_AND":
+        hint = f"write not {name}(..) within 5 min from {stop.terminator}, without the parentheses"
+        return Diagnostic("function", f"there is no function '{name}'", span, hint)
     if stop.open:
         close = did_you_mean(name, [*FUNCTIONS, *aggregate_names()])
         return Diagnostic(
@@ -116,6 +119,9 @@ def _hint(stop: ParserStop, source: Source) -> str | None:
     if stop.before and stop.before[0].type == "NETWORK":
         return _hint_in_belief(stop)
     if stop.open and stop.kind == "NAME" and stop.previous in TERMINALS:
+        place = next(place for place, token in enumerate(stop.before) if token is stop.open[-1])
+        if len(stop.open) == 1 and stop.before[place - 1].type == "_AND":
+            return "events do not stand in parentheses; for one event or another, write two rules"
         return _unclosed(stop, source)  # the pattern goes on although the event before has not ended
     return (
         hint_from_other_language(stop)
@@ -153,7 +159,8 @@ def _hint_on_word(stop: ParserStop) -> str | None:
         return "name the rule, or leave out 'rule'"
     named = stop.previous in _BEFORE_NAMES or (stop.after is not None and stop.after.type in _AFTER_NAMES)
     if stop.is_word and named and "NAME" in accepts:
-        return f"'{stop.token}' is a word of the language; choose another name"
+        word = stop.token
+        return f"'{word}' is a word of the language; choose another name, or write it in backquotes: `{word}`"
     if kind == "NAME" and "NAME" not in accepts:
         return did_you_mean(text, [terminal.strip("_").lower() for terminal in accepts - _SIGNS - {"$END"}])
     return None

@@ -23,6 +23,7 @@ from cepheus.rules.check.rows import CheckedRows, check_rows, refuse_row_cycles,
 from cepheus.rules.check.scope import RuleScope, scope_of
 from cepheus.rules.check.type_slots import Key
 from cepheus.rules.check.types import infer_types, with_doubles
+from cepheus.rules.computed import computed
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule, Rule, RuleSet, Selection
 from cepheus.rules.resolve import resolve
@@ -70,7 +71,7 @@ def check(rules: RuleSet, *, schema: Schema | None = None, closed: bool | None =
 
 def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checked:
     findings = Findings()
-    named = name_rules(rules)
+    named = _without_computed(name_rules(rules), findings)
     refuse_row_cycles(named, findings)
     rows = CheckedRows()
     if rules.row_rules:  # what they make is known only when the types of their rows are
@@ -112,6 +113,20 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
         warnings=findings.warnings(),
         equal_types=inferred.equal,
     )
+
+
+def _without_computed(rules: RuleSet, findings: Findings) -> RuleSet:
+    """Write out the parameters that stand for computed values, and find those that nothing uses."""
+    written = []
+    for rule in rules.rules:
+        plain, unused = computed(rule)
+        written.append(plain)
+        for parameter in unused:
+            message = f"${parameter.name} stands for a value that nothing uses"
+            findings.warning(
+                "unused-parameter", message, parameter.span, "compare it or use it in where, or leave it out"
+            )
+    return replace(rules, rules=tuple(written))
 
 
 def _raise(findings: Findings) -> None:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from cepheus.core.errors import did_you_mean
 from cepheus.core.lists import LISTS_HINT
-from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
+from cepheus.core.schema import ID_FIELD, RESERVED, TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES, aggregate_named, aggregate_names
@@ -122,6 +122,13 @@ def check_attributes(scope: RuleScope, known: KnownTypes, findings: Findings) ->
         )
 
 
+def _own_field_hint(name: str, type_name: str) -> str:
+    if name == ID_FIELD:
+        return f"declare that the data has it: event {type_name}(id: string, ..)"
+    declared = f"event {type_name}(own_{name}: string from {name}, ..)"
+    return f"of these fields, only 'time' can be read; give it another name: {declared}"
+
+
 def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: Findings) -> None:
     found = known.attributes(type_name)
     if is_moment(type_name):
@@ -138,7 +145,7 @@ def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: 
                 "reserved-name",
                 f"'{node.name}' is a field of the event itself, which rules do not read",
                 span,
-                f"of these fields, only 'time' can be read; give the data's attribute another name than '{node.name}'",
+                _own_field_hint(node.name, type_name),
             )
     elif node.name not in found:
         hint = did_you_mean(node.name, found) or f"{type_name} has the attributes {', '.join(found)}"

@@ -57,9 +57,9 @@ def _unbound(scope: RuleScope, name: str, places: list[tuple[Site, Parameter]], 
     if _assigned_expression(site, name):
         findings.error(
             "unbound-parameter",
-            f"${name} cannot stand for a computed value: parameters are bound to attributes and to aggregates alone",
+            f"${name} is to stand for a value that is not known here",
             parameter.span,
-            "bind the aggregates, such as $n = Count(..), and compute with these where the value is needed",
+            "write it behind all that it names, attributes with the names of their events: B.value * 2",
         )
         return
     hint = did_you_mean(name, scope.binders)
