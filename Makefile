@@ -34,9 +34,9 @@ test-slow: $(STAMP) ## run the long suites too, on examples that were not tried 
 live: $(STAMP)   ## run the live example: a file of readings in, fires out
 	@cd examples/live && ../../$(BIN)/cepheus live file.toml && cat out/fires.jsonl
 
-servers:         ## install the brokers, databases and the browser that tests start (Debian, as root; else nothing)
+servers:         ## install the brokers, databases, OpenCL driver and browser that tests use (Debian, as root; else nothing)
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  for package in chromium mosquitto nats-server postgresql redis-server; do \
+	  for package in chromium mosquitto nats-server pocl-opencl-icd postgresql redis-server; do \
 	    dpkg -s $$package > /dev/null 2>&1 || missing="$$missing $$package"; done; \
 	  test -z "$$missing" || { apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y $$missing; } \
 	    > /dev/null 2>&1 || echo "Not installed:$$missing; the tests that need them are skipped"; \

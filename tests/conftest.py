@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +25,27 @@ settings.register_profile("cepheus", deadline=None, derandomize=True, suppress_h
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("cepheus")
 os.environ.setdefault("CEPHEUS_ANNOUNCE", "0")  # whoever is first to compile a kernel prints what the others print
+
+
+@cache
+def without_device() -> str:
+    """Why no device can be used here, nothing if one can."""
+    from cepheus.core.errors import CepheusError
+    from cepheus.engine.device.opencl import choose
+
+    try:
+        choose(None)
+    except CepheusError as error:
+        return str(error)
+    return ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a device where none can be used: tests with the mark, or with ``device`` as a parameter."""
+    call = getattr(item, "callspec", None)
+    parameters = () if call is None else call.params.values()
+    if (item.get_closest_marker("device") or any(each == "device" for each in parameters)) and without_device():
+        pytest.skip(without_device())
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,30 @@ def test_output_goes_to_a_file_with_times_in_the_unit(cepheus: Command) -> None:
     assert written("out.jsonl") == [FIRE_20]
 
 
+TEXTS = (
+    '{"type": "Temp", "time": "2026-01-01T10:00:00Z", "area": "A1", "value": 50.5}\n'
+    '{"type": "Smoke", "time": "2026-01-01T11:00:20+01:00", "area": "A1"}\n'
+)
+
+
+def test_times_that_came_as_texts_are_written_as_texts(cepheus: Command) -> None:
+    Path("e.jsonl").write_text(TEXTS)
+    assert "2026-01-01T10:00:20Z" in cepheus("detect", "fire.tesla", "--events", "e.jsonl").out
+    assert "1767261620 " in cepheus("detect", "fire.tesla", "--events", "e.jsonl", "--time-unit", "s").out
+    for name in ("out.jsonl", "out.csv"):
+        cepheus("detect", "fire.tesla", "--events", "e.jsonl", "-o", name)
+        assert "2026-01-01T10:00:20Z" in Path(name).read_text()
+    cepheus("detect", "fire.tesla", "--events", "e.jsonl", "-o", "out.parquet")
+    assert pa.types.is_timestamp(pq.read_schema("out.parquet").field("time").type)
+
+
+def test_times_are_numbers_where_any_came_as_a_number(cepheus: Command) -> None:
+    Path("e.jsonl").write_text('{"type": "Temp", "time": 1767261600000000, "area": "A1", "value": 50.5}\n')
+    Path("f.jsonl").write_text(TEXTS.splitlines()[1])
+    done = cepheus("detect", "fire.tesla", "--events", "e.jsonl", "--events", "f.jsonl")
+    assert "1767261620000000" in done.out
+
+
 @pytest.mark.parametrize("extension", ["csv", "parquet", "arrow", "events"])
 def test_every_format_is_written_and_read_back(cepheus: Command, extension: str) -> None:
     Path("copy.tesla").write_text("define Copy(area: string) from Fire() where area = Fire.area")

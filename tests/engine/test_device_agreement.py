@@ -11,11 +11,11 @@ from cepheus.engine.device.crossover import ALWAYS
 from cepheus.engine.device.evaluation import Evaluator
 
 CASES = 12
+pytestmark = pytest.mark.device
 
 
 @pytest.fixture(autouse=True)
 def everything_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyopencl")
     monkeypatch.setattr(calibration, "crossover_of", lambda _: ALWAYS)
     monkeypatch.setattr(Evaluator, "evaluate", Evaluator.evaluate)  # what counts evaluations is taken back
 

@@ -28,6 +28,7 @@ from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 
 pyopencl = pytest.importorskip("pyopencl")
+pytestmark = pytest.mark.device
 
 DECLARED = "event A(x: int, y: double) event B(x: int, y: double) event C(x: int, y: double)\n"
 NEAR = (

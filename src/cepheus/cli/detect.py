@@ -34,7 +34,9 @@ class Host(Enum):
 
 
 class Sink(Protocol):
-    """What takes the composite events."""
+    """What takes the composite events; ``unit`` is that of their times, None for ISO 8601."""
+
+    unit: TimeUnit | None
 
     def write(self, batch: EventBatch) -> None:
         """Take some composite events."""
@@ -63,8 +65,9 @@ def detect(
 ) -> None:
     """Find the composite events that rules define, in files of events.
 
-    Several files are merged by time. Without -o the composite events are shown as a table. The last line, on stderr,
-    tells how many events were read and what was found.
+    Several files are merged by time. Without -o the composite events are shown as a table. Times are written as they
+    came: numbers in the time unit, or ISO 8601. The last line, on stderr, tells how many events were read and what was
+    found.
     """
     from cepheus.core.time import TimeUnit
 
@@ -75,8 +78,9 @@ def detect(
     intervals = frozenset(rule.head.name for rule in program.rules.interval_rules)
     with warnings_reported(), _detection(program, files, of_type, on, master, options) as found:
         started = clock.perf_counter()
-        with _sink(out, unit, intervals) as sink, _progress(found.files) as progress:
+        with _sink(out, intervals) as sink, _progress(found.files) as progress:
             for batch in found:
+                sink.unit = found.written_unit
                 sink.write(batch)
                 progress.update()
             unseen = list(found.never_seen())
@@ -145,14 +149,14 @@ def inputs_named(events: list[str]) -> tuple[list[Path], dict[str, list[Path]]]:
     return files, of_type
 
 
-def _sink(out: Path | None, unit: TimeUnit, intervals: frozenset[str]) -> AbstractContextManager[Sink]:
+def _sink(out: Path | None, intervals: frozenset[str]) -> AbstractContextManager[Sink]:
     if out is None:
         from cepheus.cli.detect_display import TerminalTable
 
-        return TerminalTable(unit, intervals=intervals)
+        return TerminalTable(intervals=intervals)
     from cepheus.formats.write import EventWriter
 
-    return EventWriter(out, unit, intervals=intervals)
+    return EventWriter(out, intervals=intervals)
 
 
 class Progress(Protocol):

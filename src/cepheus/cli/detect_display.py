@@ -29,11 +29,14 @@ _PIPE_WIDTH = 2_000  # wide enough that nothing is cut where no terminal sets th
 
 
 class TerminalTable:
-    """Takes composite events and shows the first of them when it is left without an error."""
+    """Takes composite events and shows the first of them when it is left without an error.
 
-    def __init__(self, unit: TimeUnit, rows: int = ROWS, *, intervals: frozenset[str] = frozenset()) -> None:
+    ``unit`` is that of the times of what is taken next; without one they are shown as ISO 8601.
+    """
+
+    def __init__(self, rows: int = ROWS, *, intervals: frozenset[str] = frozenset()) -> None:
+        self.unit: TimeUnit | None = None
         self._intervals = intervals
-        self._unit = unit
         self._limit = rows
         self._records: list[dict[str, object]] = []
         self._taken = 0
@@ -44,7 +47,7 @@ class TerminalTable:
         self._taken += len(batch)
         if left > 0 and len(batch):
             shown = with_intervals(batch.slice(0, min(left, len(batch))), self._intervals)
-            self._records += flatten(shown, self._unit)
+            self._records += flatten(shown, self.unit)
 
     def show(self) -> None:
         """Print the table."""

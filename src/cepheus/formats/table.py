@@ -22,10 +22,10 @@ from cepheus.formats.columns import normalised
 from cepheus.formats.records import Record
 
 
-def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
+def flatten(batch: EventBatch, unit: TimeUnit | None = TimeUnit.US) -> list[Record]:
     """Write each event as a dict: type, time, attributes, and id, probability, sequence and ``from`` where it has them.
 
-    A time is an integer where the unit divides it exactly, else an ISO 8601 text.
+    A time is an integer where the unit divides it exactly, else an ISO 8601 text; without a unit it is always a text.
     """
     types = [batch.types[code] for code in batch.codes.tolist()]
     times = written_times(batch.times, unit)
@@ -52,20 +52,25 @@ def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
     return records
 
 
-def written_times(times: IntArray, unit: TimeUnit) -> list[int | str]:
-    """Write times: integers in the unit, or ISO 8601 texts where the unit does not divide them.
+def written_times(times: IntArray, unit: TimeUnit | None) -> list[int | str]:
+    """Write times: integers in the unit, or ISO 8601 texts where the unit does not divide them or there is none.
 
     >>> written_times(np.array([2_000_000, 1_500_000]), TimeUnit.S)
     [2, '1970-01-01T00:00:01.500000Z']
+    >>> written_times(np.array([2_000_000]), None)
+    ['1970-01-01T00:00:02Z']
     """
-    if is_whole(times, unit):
+    if unit is not None and is_whole(times, unit):
         whole: list[int | str] = (times // unit.microseconds).tolist()
         return whole
     return [written_time(time, unit) for time in times.tolist()]
 
 
-def written_time(time: int, unit: TimeUnit) -> int | str:
-    """Return one time as it is written."""
+def written_time(time: int, unit: TimeUnit | None) -> int | str:
+    """Return one time as it is written; one that no calendar reaches, and has no unit, in microseconds."""
+    if unit is None:
+        text = format_time(time)
+        return text if text.endswith("Z") else time
     quotient, rest = divmod(time, unit.microseconds)
     if rest == 0:
         return quotient

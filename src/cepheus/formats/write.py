@@ -43,7 +43,8 @@ class EventWriter:
 
     The file appears under its name only when the writer is closed without an error; until then the events are in
     files beside it. A time is written as an integer in ``unit`` if that divides it exactly, else as ISO 8601 (in
-    Parquet and Arrow files, where a column has one type: all times as timestamps if any is not a whole number).
+    Parquet and Arrow files, where a column has one type: all times as timestamps if any is not a whole number). Without
+    a unit all of them are ISO 8601, or timestamps; ``unit`` may be set until there is something to write.
 
     ``intervals`` are the types of events that last from a start to an end: both are written, and attributes without
     names, in JSON lines, as a list of arguments.
@@ -58,7 +59,7 @@ class EventWriter:
     """
 
     def __init__(
-        self, path: str | Path, unit: TimeUnit = TimeUnit.US, *, intervals: frozenset[str] = frozenset()
+        self, path: str | Path, unit: TimeUnit | None = TimeUnit.US, *, intervals: frozenset[str] = frozenset()
     ) -> None:
         self.path = Path(path)
         self._intervals = intervals
@@ -66,7 +67,7 @@ class EventWriter:
             hint = "write a file with the extension of its format, and compress it then"
             raise OptionError.of("format", f"'{path}' is no file of events that can be written", hint=hint)
         self.format = format_of(path)
-        self._unit = unit
+        self.unit = unit
         self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
         self._lines: BinaryIO | None = None
         self._spool: Spool | None = None
@@ -80,7 +81,7 @@ class EventWriter:
             self._lines = file
         else:
             file.close()
-            self._spool = Spool(self._temporary, unit)
+            self._spool = Spool(self._temporary)
 
     def write(self, batch: EventBatch) -> None:
         """Put the events of a batch at the end of the file."""
@@ -88,13 +89,13 @@ class EventWriter:
             return
         try:
             if self._lines is not None and self.format is Format.JSON_LINES:
-                records = written_records(batch, self._unit, self._intervals)
+                records = written_records(batch, self.unit, self._intervals)
                 self._lines.write("".join(json_line(record) + "\n" for record in records).encode())
             elif self._lines is not None:
-                records = flatten(with_intervals(batch, self._intervals), self._unit)
+                records = flatten(with_intervals(batch, self._intervals), self.unit)
                 self._lines.write("".join(format_notation_line(record) + "\n" for record in records).encode())
             elif self._spool is not None:
-                self._spool.write(with_intervals(batch, self._intervals))
+                self._spool.write(with_intervals(batch, self._intervals), self.unit)
         except OSError as error:
             raise self._unwritable(error) from None
         except UnicodeEncodeError:
@@ -143,9 +144,10 @@ class EventWriter:
                 with self._temporary.open("wb") as file:
                     file.write(csv_header(spool.schema.names))
                     for table in spool.tables():
-                        file.write(csv_lines(table, self._unit))
+                        file.write(csv_lines(table, self.unit))
             case Format.PARQUET | Format.ARROW:
-                schema = in_unit(spool.schema.empty_table(), self._unit, spool.whole).schema
+                unit = self.unit or TimeUnit.US
+                schema = in_unit(spool.schema.empty_table(), unit, spool.whole).schema
                 with ExitStack() as stack:
                     writer = stack.enter_context(
                         pq.ParquetWriter(str(self._temporary), schema)
@@ -153,7 +155,7 @@ class EventWriter:
                         else pa.ipc.new_file(str(self._temporary), schema)
                     )
                     for table in spool.tables():
-                        writer.write_table(in_unit(table, self._unit, spool.whole))
+                        writer.write_table(in_unit(table, unit, spool.whole))
             case Format.JSON_LINES | Format.NOTATION:
                 raise AssertionError("lines are written as they come")
             case _:
@@ -165,7 +167,7 @@ class EventWriter:
         return OptionError.of("file", f"'{self.path}' cannot be written: {reason}", hint=hint)
 
 
-def written_records(batch: EventBatch, unit: TimeUnit, intervals: frozenset[str] = frozenset()) -> list[Record]:
+def written_records(batch: EventBatch, unit: TimeUnit | None, intervals: frozenset[str] = frozenset()) -> list[Record]:
     """The events of a batch as JSON lines have them: times in a unit, attributes without names as arguments.
 
     >>> from cepheus.core.event import Event
@@ -193,16 +195,15 @@ _NOTHING = pa.schema({"type": pa.string(), "time": ValueType.TIMESTAMP.arrow})
 class Spool:
     """Tables of events on the disk, in as many files as the schema grew, all beginning with one path."""
 
-    def __init__(self, path: Path, unit: TimeUnit) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._unit = unit
         self._files: list[Path] = []
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
         self.schema: pa.Schema = _NOTHING
         self.whole = True
 
-    def write(self, batch: EventBatch) -> None:
-        """Put the events of a batch at the end."""
+    def write(self, batch: EventBatch, unit: TimeUnit | None) -> None:
+        """Put the events of a batch at the end; ``whole`` tells whether all times are whole numbers of their units."""
         table = to_table(batch)
         schema = merge_schemas(self.schema, table.schema)
         if self._writer is None or schema != self.schema:
@@ -210,7 +211,7 @@ class Spool:
             self.schema = schema
             self._files.append(self._path.with_name(f"{self._path.name}.{len(self._files)}"))
             self._writer = pa.ipc.new_stream(str(self._files[-1]), schema)
-        self.whole = self.whole and is_whole(batch.times, self._unit)
+        self.whole = self.whole and unit is not None and is_whole(batch.times, unit)
         self._writer.write_table(cast_table(table, self.schema))
 
     def tables(self) -> Iterator[pa.Table]:
@@ -242,7 +243,7 @@ def csv_header(names: Sequence[str]) -> bytes:
     return ",".join(_quoted(pa.array(names, pa.string())).to_pylist()).encode() + b"\n"
 
 
-def csv_lines(table: pa.Table, unit: TimeUnit) -> bytes:
+def csv_lines(table: pa.Table, unit: TimeUnit | None) -> bytes:
     """The lines of a table of events; a table without rows has none."""
     if not table.num_rows:
         return b""
@@ -251,7 +252,7 @@ def csv_lines(table: pa.Table, unit: TimeUnit) -> bytes:
     return "\n".join(lines.to_pylist()).encode() + b"\n"
 
 
-def _cells(name: str, array: pa.Array, unit: TimeUnit) -> pa.Array:
+def _cells(name: str, array: pa.Array, unit: TimeUnit | None) -> pa.Array:
     if pa.types.is_timestamp(array.type):
         return _times(array, unit)
     if pa.types.is_struct(array.type):
@@ -271,7 +272,7 @@ def _cells(name: str, array: pa.Array, unit: TimeUnit) -> pa.Array:
     return array.cast(pa.string())
 
 
-def _times(array: pa.Array, unit: TimeUnit) -> pa.Array:
+def _times(array: pa.Array, unit: TimeUnit | None) -> pa.Array:
     numbers = array.cast(pa.timestamp("us")).cast(pa.int64())
     if numbers.null_count == 0:
         return pa.array([str(time) for time in written_times(int_array(numbers), unit)], pa.string())

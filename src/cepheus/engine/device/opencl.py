@@ -10,7 +10,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
 from importlib.resources import files
@@ -82,8 +82,26 @@ class DeviceInfo:
 
 
 def devices() -> list[DeviceInfo]:
-    """All devices that OpenCL finds; an OptionError if the package for it is not installed."""
-    return [_info(device) for device in _found()]
+    """All devices that OpenCL finds, each tried; an OptionError if the package for it is not installed."""
+    return [_tried(device) for device in _found()]
+
+
+def _tried(device: Any) -> DeviceInfo:
+    """A device, refused also if its driver cannot compile: one may be too old to know the processor it runs on."""
+    info = _info(device)
+    if info.refused:
+        return info
+    cl = _pyopencl()
+    try:
+        with faults(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cl.Program(cl.Context([device]), "__kernel void nothing(__global int *at) {}").build()
+    except DeviceError as fault:
+        return replace(info, refused=str(fault))
+    return info
+
+
+_OTHERWISE = "install another driver (on Debian the package pocl-opencl-icd), or choose the engine columns"
 
 
 def _found() -> list[Any]:
@@ -142,12 +160,13 @@ def choose(wanted: str | None) -> Device:
         info = named[0][0]
         raise OptionError.of("device", f"the device {info.label} cannot be used: {info.refused}")
     usable.sort(key=lambda each: each[0].kind != "GPU")
-    try:
-        return Device(*usable[0])
-    except DeviceError as fault:
-        raise OptionError.of(
-            "device", f"the device {usable[0][0].label} cannot be used: {fault}", hint="choose the engine columns"
-        ) from fault
+    failed = []
+    for info, device in usable:
+        try:
+            return Device(info, device)
+        except DeviceError as fault:
+            failed.append(f"the device {info.label} cannot be used: {fault}")
+    raise OptionError.of("device", "; ".join(failed), hint=_OTHERWISE)
 
 
 @contextmanager
@@ -157,7 +176,9 @@ def faults() -> Iterator[None]:
     try:
         yield
     except (cl.Error, MemoryError, RuntimeError) as error:
-        raise DeviceError(str(error).strip().splitlines()[0] if str(error).strip() else "no memory") from error
+        lines = str(error).strip().splitlines() or ["no memory"]
+        said = next((line for line in lines if line.startswith("error: ")), None)  # the compiler of a driver
+        raise DeviceError(lines[0] if said is None else f"its driver cannot compile, {said}") from error
 
 
 class Device:

@@ -16,7 +16,7 @@ from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, Seve
 from cepheus.core.event import Event
 from cepheus.core.options import OnBadEvent, RunOptions, Until
 from cepheus.core.schema import ID_FIELD, Schema
-from cepheus.core.time import TimeCheck, format_duration, format_time
+from cepheus.core.time import TimeCheck, TimeUnit, format_duration, format_time
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.ending import end_input, require_end
 from cepheus.engine.base.interface import Engine
@@ -149,6 +149,7 @@ class FileDetection:
     ) -> None:
         self._lateness, self._sequenced = options.waits, options.columns.sequence is not None
         self._unit = options.unit
+        self._times = TimeCheck.of(options.time_unit, strict=options.strict)
         self._checked = checked
         self._expected = ExpectedTypes(checked.inputs)
         self.bad = BadEvents(options.on_bad_event)
@@ -159,7 +160,7 @@ class FileDetection:
             columns=options.columns,
             uncertain=options.uncertain,
             intervals=bool(checked.rules.interval_rules),
-            check=TimeCheck.of(options.time_unit, strict=options.strict),
+            check=self._times,
             time_format=options.time_format,
         )
         paths, type_names = _paths(files, of_type)
@@ -170,6 +171,11 @@ class FileDetection:
     def read(self) -> int:
         """How many events were met so far, bad ones and those that concern no rule included."""
         return sum(file.read for file in self.files)
+
+    @property
+    def written_unit(self) -> TimeUnit | None:
+        """The unit of times as they were read so far, to write them alike; None if they were texts or timestamps."""
+        return self._unit if self._times.given or self._times.looked else None
 
     def __iter__(self) -> Iterator[EventBatch]:
         policy, tally = self.bad.policy, self.tally
