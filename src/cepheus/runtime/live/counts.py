@@ -49,6 +49,11 @@ class Link:
     last: float = 0.0
     over: bool = False
 
+    @property
+    def is_sink(self) -> bool:
+        """Whether it is a sink."""
+        return self.kind != "source"
+
 
 @dataclass(slots=True)
 class LiveCounts:

@@ -53,7 +53,8 @@ class Live:
 
     State is saved in the folder ``state`` every so many seconds. At most ``ahead`` messages are read before they are
     processed, at most ``batch`` together. What is no event goes to ``dead_letters``; with ``stop_on_bad`` it ends the
-    run. With the clock on the wall time goes on by itself when no source has given anything for ``idle`` seconds.
+    run. With the clock on the wall time goes on by itself when no source has given anything for ``idle`` seconds. A run
+    that is stopped has ``grace`` seconds to end in order, if a sink is away, say; then it ends as if it was killed.
     """
 
     rules: RuleSource
@@ -67,6 +68,7 @@ class Live:
     idle: float = 1.0
     ahead: int = 200_000
     batch: int = 65_536
+    grace: float = 10.0
     dead_letters: NamedSink | None = None
     stop_on_bad: bool = False
     monitoring: Listen | None = None

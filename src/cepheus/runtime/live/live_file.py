@@ -102,7 +102,7 @@ def _table(folder: Path) -> Table[Values]:
             "detect": _DETECT,
             "state": Table("[state]", dict, {"folder": path_from(folder), "every": seconds, "when": member_of(When)}),
             "time": Table("[time]", dict, {"clock": member_of(Clock), "idle": seconds}),
-            "flow": Table("[flow]", dict, {"ahead": integer(1), "batch": integer(1)}),
+            "flow": Table("[flow]", dict, {"ahead": integer(1), "batch": integer(1), "grace": seconds}),
             "monitoring": Table(
                 "[monitoring]", dict, {"listen": parsed(Listen.of)}, {"listen": 'such as listen = "9464"'}
             ),

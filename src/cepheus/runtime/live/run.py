@@ -3,6 +3,8 @@
 The order of things is what makes it safe to kill. Sinks have all that was found before state that knows of it is saved;
 sources may forget messages only after that. Killed in between, the run goes on from the last state: it reads again what
 came since, finds the same again, and gives it the same keys, by which sinks tell that they have it.
+
+So a run that is stopped need not wait for a sink that is away: after some grace it ends as if it had been killed.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cepheus.runtime.live.contract import Disconnected, Messages, Output, Position, Source, Surroundings
 from cepheus.runtime.live.counts import LiveCounts
@@ -33,6 +35,7 @@ _NOTHING = Output((), (), ())
 _TICK = 0.1
 _TOLD_AT_MOST = 10
 _FEW = 256
+_CLOSING_SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -77,11 +80,15 @@ class LiveRun:
         self._pending: list[Output] = []
         self._changed = False
         self._saving: asyncio.Task[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._given_up = asyncio.Event()
         self._failure: BaseException | None = None
         self._told = 0
 
     def stop(self) -> None:
-        """Let the run end in order: what was read is processed, state is saved."""
+        """Let the run end in order: what was read is processed, state is saved. Called again, it ends at once."""
+        if self._stopped.is_set():
+            self._given_up.set()
         self.counts.stopping = True
         self._stopped.set()
         self._wake.set()
@@ -94,15 +101,40 @@ class LiveRun:
         readers: list[asyncio.Task[None]] = []
         try:
             await monitoring.start()
-            await self._or_stopped(self._open_sinks())
-            if not self._stopped.is_set():
-                readers = [asyncio.create_task(self._read(each)) for each in self._readings]
-                self.counts.ready = True
-                await self._work(readers)
+            await self._within_grace(self._open_and_work(readers))
         finally:
             await self._end(readers)
             await monitoring.stop()
         return self.counts
+
+    async def _open_and_work(self, readers: list[asyncio.Task[None]]) -> None:
+        await self._or_stopped(self._open_sinks())
+        if not self._stopped.is_set():
+            readers += [asyncio.create_task(self._read(each)) for each in self._readings]
+            self.counts.ready = True
+            await self._work(readers)
+
+    async def _within_grace(self, work: Coroutine[Any, Any, None]) -> None:
+        """Work to the end; once the run is stopped, no longer than its grace."""
+        task = asyncio.ensure_future(work)
+        stopped, given_up = (asyncio.ensure_future(each.wait()) for each in (self._stopped, self._given_up))
+        try:
+            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                await asyncio.wait([task, given_up], timeout=self._live.grace, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                task.result()
+            else:
+                self._tell_given_up()
+        finally:
+            for each in (task, stopped, given_up):
+                each.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _tell_given_up(self) -> None:
+        away = [f"{name} ({link.trouble})" for name, link in self.counts.links.items() if link.trouble and link.is_sink]
+        reason = f"without {', '.join(away)}" if away else "before all that was read was processed"
+        log.warning("the run ends %s; it goes on from the state that was saved last, and nothing is lost", reason)
 
     # ---- opening and closing ---------------------------------------------------------------------------------------
 
@@ -148,12 +180,15 @@ class LiveRun:
             reader.cancel()
         await asyncio.gather(*readers, return_exceptions=True)
         if self._saving is not None:
+            self._saving.cancel()  # it may wait for a sink that is away
             await asyncio.gather(self._saving, return_exceptions=True)
+        if self._writing is not None:  # no other process may have the folder before this is on the disk
+            await asyncio.gather(self._writing, return_exceptions=True)
         for reading in self._readings:
             if reading.source is not None:
-                await reading.source.close()
+                await _closed(reading.source)
         for sink in self._all_sinks():
-            await sink.close()
+            await _closed(sink)
         await self.web.close()
         self._thread.shutdown(wait=True)
         self._folder.close()
@@ -332,7 +367,8 @@ class LiveRun:
 
     async def _keep(self, data: bytes, positions: dict[str, Position], pending: Output, began: float) -> None:
         try:
-            await asyncio.to_thread(self._folder.save, data)
+            self._writing = asyncio.create_task(asyncio.to_thread(self._folder.save, data))
+            await asyncio.shield(self._writing)
             self.counts.state_bytes, self.counts.saved_at = len(data), self.counts.clock()
             self.counts.save_seconds.add(time.perf_counter() - began)
             if len(pending):
@@ -345,3 +381,9 @@ class LiveRun:
         except Exception as error:  # it ends the run, which says what it was
             self._failure = self._failure or error
             self._wake.set()
+
+
+async def _closed(what: Source | SteadySink) -> None:
+    """Close a source or sink, and wait for the other side only so long."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(what.close(), _CLOSING_SECONDS)

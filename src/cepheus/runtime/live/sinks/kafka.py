@@ -7,6 +7,7 @@ reads what was written behind that, and does not write it again.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,8 @@ from cepheus.runtime.live.contract import NOWHERE, Disconnected, Output, Positio
 
 _METADATA_SECONDS = 10.0
 _FLUSH_SECONDS = 30.0
+_GLANCE_SECONDS = 0.5
+"""A thread cannot be cancelled, so none waits longer than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,9 @@ class KafkaWriter:
         While there is something that was written before a kill and has not been found again yet, the run stands where
         it stood then.
         """
-        left = await asyncio.to_thread(self._producer.flush, _FLUSH_SECONDS)
+        end = time.monotonic() + _FLUSH_SECONDS
+        while (left := await asyncio.to_thread(self._producer.flush, _GLANCE_SECONDS)) and time.monotonic() < end:
+            self._raise_failed()
         self._raise_failed()
         if left:
             raise Disconnected("Kafka does not acknowledge")

@@ -5,6 +5,7 @@ found since the state was last saved is published again. The key is in the user 
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from cepheus.runtime.live.contract import Disconnected, Output, Position, Surrou
 from cepheus.runtime.live.mqtt_link import MqttAddress, connected_client
 
 _PATIENCE_SECONDS = 30.0
+_GLANCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,13 @@ class MqttWriter:
 
     async def flush(self) -> Position:
         """Wait until the broker has acknowledged all."""
-
-        def wait() -> None:
-            for sent in self._on_their_way:
-                sent.wait_for_publish(_PATIENCE_SECONDS)
-                if not sent.is_published():
-                    raise Disconnected("the MQTT broker does not acknowledge")
-
         try:
-            await asyncio.to_thread(wait)
+            for sent in self._on_their_way:
+                end = time.monotonic() + _PATIENCE_SECONDS
+                while not sent.is_published():
+                    if self._lost or time.monotonic() > end:
+                        raise Disconnected(f"the MQTT broker does not acknowledge ({self._lost or 'it is silent'})")
+                    await asyncio.to_thread(sent.wait_for_publish, _GLANCE_SECONDS)
         except (RuntimeError, ValueError) as error:
             raise Disconnected(f"the MQTT broker is gone ({error})") from None
         if self._lost:
