@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyarrow import fs
 
 from cepheus.core.errors import SnapshotError
 from cepheus.runtime.spark.shard_files import KEPT, ShardFiles, StateFolder, has_manifest
@@ -92,3 +94,65 @@ def test_damage_is_told(tmp_path: Path) -> None:
     manifest.write_text(text.replace('"format":1', '"format":9'))
     with pytest.raises(SnapshotError, match="has version 9"):
         ShardFiles(folder, 1, 0)
+
+
+class KilledError(Exception):
+    """The process is gone."""
+
+
+class WithoutReplacing:
+    """A file system whose renames do not replace, such as HDFS; every call passes on to that of the machine.
+
+    ``kill_at`` is the call of ``move`` that is never done.
+    """
+
+    type_name = "hdfs"
+
+    def __init__(self) -> None:
+        self._real = fs.LocalFileSystem()
+        self.kill_at = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def move(self, source: str, target: str) -> None:
+        self.kill_at -= 1
+        if self.kill_at == 0:
+            raise KilledError
+        if Path(target).exists():
+            raise OSError(f"'{target}' exists")
+        self._real.move(source, target)
+
+
+def test_an_attempt_that_is_killed_while_it_replaces_a_manifest_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = WithoutReplacing()
+    monkeypatch.setattr(StateFolder, "open", lambda folder: (system, folder.location))
+    folder = StateFolder(str(tmp_path / "shard"))
+
+    def attempt(batch: int, head: bytes, kill_at: int = 0) -> None:
+        store = ShardFiles(folder, batch, batch - 1 if batch else None)
+        store.set_part(batch, 0, head)
+        store.set_head(head)
+        system.kill_at = kill_at
+        store.commit()
+
+    attempt(0, b"zero")
+    attempt(1, b"one")
+    with pytest.raises(KilledError):  # a second, speculative, attempt: the first has succeeded
+        attempt(1, b"other", kill_at=1)
+    assert not (tmp_path / "shard" / "manifest-1").exists()
+    assert has_manifest(folder, 1)
+    half = tmp_path / "shard" / ".manifest-1-abc"
+    half.write_text('{"format":1,"head":"x", "blobs":{')  # the newest one was not written to its end
+    attempt(2, b"two")
+    store = ShardFiles(folder, 2, 1)
+    assert (store.head(), store.part(1, 0)) == (b"other", b"other")
+    assert ShardFiles(folder, 3, 2).part(1, 0) == b"other"
+    for batch in range(3, KEPT + 3):
+        attempt(batch, b"later")
+        ShardFiles(folder, batch + 1, batch).tidy()
+    assert not half.exists()
+    assert not [name for name in files_in(tmp_path / "shard") if name.startswith(".")]
+    assert ShardFiles(folder, KEPT + 3, KEPT + 2).part(1, 0) == b"other"

@@ -9,7 +9,9 @@ of the one before. What no manifest that is kept needs is deleted by and by.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -108,10 +110,27 @@ def _file_name(name: object) -> str:
     return name
 
 
+def _batch_of_unnamed(name: str) -> int:
+    """The micro-batch of a manifest that has not got its name; of other files one that never comes."""
+    start, _, rest = name.partition(_MANIFEST)
+    number = rest.partition("-")[0]
+    return int(number) if start == "." and number.isdigit() else sys.maxsize
+
+
 def has_manifest(folder: StateFolder, batch: int) -> bool:
     """Whether a shard has written its state after a micro-batch."""
     system, path = folder.open()
-    return system.get_file_info(f"{path}/{_MANIFEST}{batch}").type is fs.FileType.File
+    if system.get_file_info(f"{path}/{_MANIFEST}{batch}").type is fs.FileType.File:
+        return True
+    return bool(_unnamed(system, path, batch))
+
+
+def _unnamed(system: fs.FileSystem, path: str, batch: int) -> list[str]:
+    """Manifests of a micro-batch that have not got their name, the newest first."""
+    found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    start = f".{_MANIFEST}{batch}-"
+    own = [info for info in found if info.base_name.startswith(start)]
+    return [info.path for info in sorted(own, key=lambda info: info.mtime_ns or 0, reverse=True)]
 
 
 class ShardFiles:
@@ -187,17 +206,34 @@ class ShardFiles:
             for name in names
             if (first := name.partition("-")[0]).isdigit() and int(first) < self._batch and name not in needed
         ]
-        self._delete([*strays, *(f"{_MANIFEST}{batch}" for batch in manifests if batch <= self._batch - KEPT)])
+        old = [f"{_MANIFEST}{batch}" for batch in manifests if batch <= self._batch - KEPT]
+        unnamed = [name for name in names if _batch_of_unnamed(name) <= self._batch - KEPT]
+        self._delete([*strays, *old, *unnamed])
 
     def _read(self, batch: int) -> _Manifest:
         try:
             return _Manifest.from_bytes(self._bytes(f"{_MANIFEST}{batch}"))
         except FileNotFoundError:
+            found = self._read_unnamed(batch)
+        if found is None:
             raise SnapshotError.of(
                 "checkpoint-state",
                 f"the state that micro-batch {batch} left is not in the checkpoint: {self._path}",
                 hint="a checkpoint is moved and kept as a whole; to begin anew, start with a new checkpoint",
-            ) from None
+            )
+        return found
+
+    def _read_unnamed(self, batch: int) -> _Manifest | None:
+        """A manifest whose writer was killed when it had deleted the one of an attempt before, and not yet put its own
+        in place: see ``_replace``. One that was not written to its end is none.
+        """
+        for path in _unnamed(self._system, self._path, batch):
+            with self._system.open_input_file(path) as file:
+                data = bytes(file.read())
+            if data.endswith(b"}"):
+                with suppress(SnapshotError, FileNotFoundError):
+                    return _Manifest.from_bytes(data)
+        return None
 
     def _bytes(self, name: str) -> bytes:
         with self._system.open_input_file(f"{self._path}/{name}") as file:
@@ -215,7 +251,11 @@ class ShardFiles:
             file.write(data)
 
     def _replace(self, name: str, data: bytes) -> None:
-        """Write a file so that it is there as a whole or not at all."""
+        """Write a file so that it is there as a whole or not at all.
+
+        Where a rename does not replace, an old file of the name has to go first. A kill in between leaves the new one
+        under its other name, by which it is found as well.
+        """
         fresh = f".{name}-{self._attempt}"
         if self._system.type_name in ("s3", "gcs", "abfs"):  # there a file appears when it is closed
             self._create(name, data)
