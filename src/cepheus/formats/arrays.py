@@ -85,10 +85,23 @@ def rows_with(codes: NDArray[np.int32], wanted: Sequence[int], total: int) -> Bo
         marked[list(wanted)] = True
         found: BoolArray = marked[codes]
         return found
-    rows = np.zeros(len(codes), np.bool_)
-    for code in wanted:
+    if not wanted:
+        return np.zeros(len(codes), np.bool_)
+    rows: BoolArray = codes == wanted[0]
+    for code in wanted[1:]:
         rows |= codes == code
     return rows
+
+
+def all_finite(numbers: NDArray[np.float64]) -> bool:
+    """Whether no number is infinite or not a number: their sum tells, unless it is too large itself.
+
+    >>> all_finite(np.array([1.0, -2.0])), all_finite(np.array([1.0, np.nan])), all_finite(np.array([1e308, 1e308]))
+    (True, False, True)
+    """
+    with np.errstate(all="ignore"):
+        total = numbers.sum()
+    return bool(np.isfinite(total)) or bool(np.isfinite(numbers).all())
 
 
 def _shared(array: pa.Array, scalar: type[Number]) -> NDArray[Number]:

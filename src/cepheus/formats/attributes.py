@@ -56,9 +56,11 @@ class TypedRows:
 
     def of_types(self, codes: list[int]) -> BoolArray | None:
         """Mark the rows of some types; None marks all."""
-        if len(codes) == len(self.types):
-            return None
-        return rows_with(self.codes, codes, len(self.types))
+        others = [code for code in range(len(self.types)) if code not in codes]
+        if len(others) > len(codes):
+            return rows_with(self.codes, codes, len(self.types))
+        rows = rows_with(self.codes, others, len(self.types)) if others else None
+        return None if rows is None or not rows.any() else ~rows
 
 
 @dataclass(slots=True)
@@ -115,19 +117,21 @@ class AttributeReader:
         return Attribute(name, None, optional=True) if self.keep_all else None
 
     def _note_missing(self, name: str, source: str, column: Column | None, events: TypedRows, faults: Faults) -> None:
+        attributes = {code: self._attribute(each, name, source) for code, each in enumerate(events.types)}
+        needing = [code for code, each in attributes.items() if each is not None and not each.optional]
+        if not needing:
+            return
         present = np.zeros(len(events.rows), np.bool_) if column is None else column.present()
         if present.all():
             return
         absent = ~present
-        for code, event_type in enumerate(events.types):
-            attribute = self._attribute(event_type, name, source)
-            if attribute is not None and not attribute.optional:
-                rows = events.of_type(code)
-                missing = np.flatnonzero(absent if rows is None else absent & rows).tolist()
-                if missing:
-                    error = missing_value(event_type, name, events.rows.names())
-                    for row in missing:
-                        faults.setdefault(row, error)
+        for code in needing:
+            rows = events.of_type(code)
+            missing = np.flatnonzero(absent if rows is None else absent & rows).tolist()
+            if missing:
+                error = missing_value(events.types[code], name, events.rows.names())
+                for row in missing:
+                    faults.setdefault(row, error)
 
     def _groups(self, name: str, source: str, column: Column, events: TypedRows) -> dict[ValueType, list[int]]:
         """The types (by code) that take the attribute, by the value type they take it as."""

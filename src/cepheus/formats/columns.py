@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from cepheus.core.errors import EventError
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import Value, ValueType, from_arrow
-from cepheus.formats.arrays import BoolArray, float_array, validity
+from cepheus.formats.arrays import BoolArray, all_finite, float_array, int_array, validity
 from cepheus.formats.cells import (
     BOOL_WORDS,
     DECIMAL,
@@ -29,6 +30,7 @@ from cepheus.formats.cells import (
     kind_of_text,
     kind_of_value,
 )
+from cepheus.kernel import blocks
 
 _FAILURES = (pa.lib.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
 _PLAIN: dict[ValueType, frozenset[type]] = {
@@ -339,8 +341,15 @@ def _checked(array: pa.Array, expected: ValueType, unit: TimeUnit) -> pa.Array |
     return _scaled(array, unit) if expected is ValueType.TIMESTAMP else array
 
 
+_known_finite: WeakValueDictionary[int, pa.Array] = WeakValueDictionary()
+"""Arrays, by what ``id`` says of them while they live, that were looked through: batches are checked more than once."""
+
+
 def _finite(array: pa.Array) -> pa.Array | None:
-    if np.isfinite(float_array(array)).all():
+    if _known_finite.get(id(array)) is array:
+        return array
+    if all_finite(float_array(array)):
+        _known_finite[id(array)] = array
         return array
     return array if pc.all(pc.is_finite(array)).as_py() is not False else None
 
@@ -348,11 +357,17 @@ def _finite(array: pa.Array) -> pa.Array | None:
 def _to_floats(array: pa.Array) -> pa.Array:
     if pa.types.is_uint64(array.type):
         array = array.cast(pa.int64())  # fails where an integer is over 64 bits with its sign
-    return array.cast(pa.float64(), safe=False)
+    return array if array.type == pa.float64() else array.cast(pa.float64(), safe=False)
 
 
 def _scaled(integers: pa.Array, unit: TimeUnit) -> pa.Array | None:
     factor = unit.microseconds
+    if factor != 1 and len(integers) and integers.null_count == 0:
+        numbers = int_array(integers)
+        if max(int(numbers.max()), -int(numbers.min())) > MAX_TIME // factor:
+            return None
+        made = np.multiply(numbers, factor, out=blocks.words(len(numbers)))
+        return pa.Array.from_buffers(ValueType.TIMESTAMP.arrow, len(made), [None, pa.py_buffer(made)])
     if factor != 1 and integers.null_count < len(integers):
         bounds = pc.min_max(integers).as_py()
         if max(bounds["max"], -bounds["min"]) > MAX_TIME // factor:

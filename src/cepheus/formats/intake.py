@@ -118,8 +118,8 @@ class Intake:
         findings = list(findings)
         self.read += len(rows) + len(findings)
         faults: Faults = {}
-        types, codes = self._types(rows, faults)
-        if codes.min(initial=0) < 0:
+        types, codes, all_known = self._types(rows, faults)
+        if not all_known:
             relevant = np.flatnonzero(codes >= 0)
             findings += self._placed(faults, lines)
             faults = {}
@@ -154,8 +154,11 @@ class Intake:
             found.append(placed(error, Place(self._name, line), f"row {line}: " if self._counts_rows else ""))
         return found
 
-    def _types(self, rows: Rows, faults: Faults) -> tuple[list[str], NDArray[np.int32]]:
-        """The types of interest and each row's code into them, -1 for rows that are bad or concern no one."""
+    def _types(self, rows: Rows, faults: Faults) -> tuple[list[str], NDArray[np.int32], bool]:
+        """The types of interest and each row's code into them, -1 for rows that are bad or concern no one.
+
+        The third tells that there are no such rows.
+        """
         given = self._options.type_name
         cells, raw_codes = rows.type_codes(self._columns.type)
         types: dict[str, int] = {}
@@ -176,8 +179,9 @@ class Intake:
             untyped = lacking(self._columns.type, rows.names(), _FILE_OF_ONE_TYPE)
             faults |= dict.fromkeys(np.flatnonzero(raw_codes < 0).tolist(), untyped)
         if np.array_equal(recode[:-1], np.arange(len(cells))) and not untyped_rows:
-            return list(types), raw_codes
-        return list(types), recode[raw_codes]
+            return list(types), raw_codes, True
+        codes = recode[raw_codes]
+        return list(types), codes, codes.min(initial=0) >= 0
 
     def _known(self, cell: object) -> str | None:
         """The type that a cell names, or None if no rule concerns it."""

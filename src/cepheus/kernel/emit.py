@@ -11,10 +11,11 @@ import numpy as np
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import (
     before,
+    column_at,
     end_preceding,
     entry_at,
     entry_row,
-    first_not_before,
+    first_in_window,
     is_ordered,
     lane_at,
     mix,
@@ -27,6 +28,7 @@ from cepheus.kernel.program import (
     SLOT_ID,
     SLOT_START,
     SLOT_TIME,
+    ColumnField,
     OutputField,
     RuleField,
     RuleFlag,
@@ -203,7 +205,10 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     end = end_preceding(context, lane, word(context, At.BOUND, fixed(step, StepField.REFERENCE)))
     if is_at(context, lane_at(context, lane), end, until) and not is_ordered(context):
         pass_over_plainly(context, lane, fixed(step, StepField.TYPE), fixed(step, StepField.REFERENCE), end, until)
-    begin = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
+    window = fixed(step, StepField.WINDOW)
+    reach = fixed(column_at(context, fixed(step, StepField.COLUMN)), ColumnField.REACH)
+    is_reach = fixed(step, StepField.REFERENCE) == 0 and window == reach
+    begin = first_in_window(context, lane, before(until, window), is_reach)
     count = end - begin
     if count <= 0:
         return DONE

@@ -11,7 +11,7 @@ import numpy as np
 
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
-from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, TotalKind, TypeField, ValueKind
+from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, Forgets, TotalKind, TypeField, ValueKind
 from cepheus.kernel.state import (
     ENTRIES_FULL,
     ENTRY_WORDS,
@@ -26,6 +26,8 @@ from cepheus.kernel.state import (
 from cepheus.kernel.sums import LIMBS, add_floats, add_integer, clear, keep_extreme
 
 _INT_MIN = -(2**63)
+_LATEST_FEW = 16
+"""The entries of a lane that keeps the latest events only, so that it need not forget at each."""
 _LANE_BYTES = 8 * LANE_WORDS
 _COLUMN_BYTES = ColumnField.row_bytes()
 _TYPE_BYTES = TypeField.row_bytes()
@@ -276,12 +278,50 @@ def reserve_lane(context: int, column: int, key: int, now: int) -> int:
         return _new_lane(context, column, key)
     row = lane_at(context, lane)
     size = peek(row, LaneState.MASK) + 1
-    if peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST) == size:
-        forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
-        live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
-        if 4 * live > 3 * size and not _grow_lane(context, lane):
-            return -ENTRIES_FULL
+    if peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST) == size and not _make_room_in_lane(context, lane, now):
+        return -ENTRIES_FULL
     return lane
+
+
+@compiled
+def _make_room_in_lane(context: int, lane: int, now: int) -> bool:
+    """Forget what nobody can ask a lane for; if little of it is, have a larger ring. False if there is no space."""
+    row = lane_at(context, lane)
+    column = column_at(context, peek(row, LaneState.COLUMN))
+    size = peek(row, LaneState.MASK) + 1
+    keeps_latest = fixed(column, ColumnField.FORGETS) == Forgets.ALL_BUT_LATEST
+    if keeps_latest and size < _LATEST_FEW:
+        return _grow_lane(context, lane)
+    forget_entries(context, lane, before(now, fixed(column, ColumnField.REACH)))
+    if keeps_latest:
+        _forget_all_but_latest(context, row)
+    live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
+    return 4 * live <= 3 * size or _grow_lane(context, lane)
+
+
+@inlined
+def _forget_all_but_latest(context: int, row: int) -> None:
+    """Keep the events of the latest time, the latest before them, and the one before that, which may be its rival."""
+    offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
+    entry = peek(row, LaneState.NEXT)
+    while entry > first and entry_time(context, offset + ((entry - 1) & mask)) == peek(row, LaneState.LAST_TIME):
+        entry -= 1
+    poke(row, LaneState.FIRST, max(first, entry - 2))
+
+
+@inlined
+def first_in_window(context: int, lane: int, since: int, is_reach: bool) -> int:
+    """Find the first entry of a lane that is not before a time; if nobody looks further back, forget what is."""
+    row = lane_at(context, lane)
+    column = column_at(context, peek(row, LaneState.COLUMN))
+    if not is_reach or fixed(column, ColumnField.FORGETS) == Forgets.WHEN_FULL:
+        return first_not_before(context, lane, since)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    entry, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    while entry < end and entry_time(context, offset + (entry & mask)) < since:
+        entry += 1
+    poke(row, LaneState.FIRST, entry)
+    return entry
 
 
 @compiled

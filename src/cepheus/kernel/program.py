@@ -103,7 +103,7 @@ class ColumnField(Fields):
     """Of a column: its event type, the slots of its key, how long entries are kept, the value it sums.
 
     ``FLOAT_KEYS`` has a bit for each part of the key that is a float. ``TOTAL`` says what is known of all events since
-    the start, which are then not kept themselves.
+    the start, which are then not kept themselves. ``FORGETS`` says when entries are forgotten (``Forgets``).
     """
 
     TYPE = cell()
@@ -114,6 +114,18 @@ class ColumnField(Fields):
     SUM_SLOT = cell()
     FLOAT_KEYS = cell()
     TOTAL = cell(0)
+    FORGETS = cell(0)
+
+
+class Forgets(IntEnum):
+    """When the entries of a column are forgotten: less is kept where no reader can ask for more."""
+
+    WHEN_FULL = 0
+    """What is out of reach goes when its lane is full."""
+    WHEN_PASSED = 1
+    """It also goes when a terminator has found it out of reach; no later one looks further back."""
+    ALL_BUT_LATEST = 2
+    """All readers ask for the latest event before the terminator: so many earlier ones go when a lane is full."""
 
 
 class TotalKind(IntEnum):

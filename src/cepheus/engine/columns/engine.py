@@ -16,3 +16,4 @@ class ColumnsEngine(LoweredEngine):
     name: ClassVar[str] = "columns"
     kernel: ClassVar[Kernel] = Kernel(run, replay)
     settles: ClassVar[bool] = True
+    in_time: ClassVar[bool] = True

@@ -47,6 +47,7 @@ class DeviceEngine(ColumnsEngine):
 
     name: ClassVar[str] = "device"
     kernel: ClassVar[Kernel] = Kernel(run, replay)
+    in_time: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -81,6 +81,8 @@ class LoweredEngine:
     kernel: ClassVar[Kernel]
     settles: ClassVar[bool] = False
     """Whether the kernel goes by what is left to do with events (``Left``)."""
+    in_time: ClassVar[bool] = False
+    """Whether every terminator is evaluated before the next event is taken, all that it looks at being in columns."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT, *, strings: StringTable | None = None, traced: bool = False) -> None:
         self._limit = limit
@@ -215,7 +217,7 @@ class LoweredEngine:
 
     def _flatten(self) -> Flattened:
         """Write the rules as the tables that the kernel reads."""
-        return Flattened(flatten(self._lowering))
+        return Flattened(flatten(self._lowering, in_time=self.in_time))
 
     def _fit_own(self, longest: int, width: int) -> None:
         """Bring what the kernel needs besides in line with the rules.

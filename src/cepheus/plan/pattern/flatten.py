@@ -15,6 +15,7 @@ from cepheus.kernel.program import (
     ColumnField,
     ConstraintField,
     ConsumedField,
+    Forgets,
     GroupKeyField,
     IndexField,
     InstructionField,
@@ -31,7 +32,9 @@ from cepheus.kernel.program import (
     StepFlag,
     StepKind,
     TimerField,
+    TotalKind,
     TypeField,
+    ValueKind,
     Words,
 )
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits
@@ -153,11 +156,14 @@ def flatten(
     lowering: Lowering,
     listeners: Mapping[int, Sequence[Listener]] | None = None,
     groups: Iterable[Sequence[LoweredConstraint]] = (),
+    *,
+    in_time: bool = False,
 ) -> Program:
     """Write all rules of a lowering as one program.
 
     An engine that does not fill every column names its own listeners, by type; ``groups`` are constraints that it tests
-    at moments of its own.
+    at moments of its own. One that evaluates every terminator ``in_time``, before it takes the next event, need not
+    keep what later terminators do not ask for.
     """
     tables = _Tables()
     if listeners is None:
@@ -171,7 +177,7 @@ def flatten(
         listeners=ListenerField.array(tables.listeners),
         constraints=ConstraintField.array(tables.constraints),
         code=InstructionField.array(tables.code),
-        columns=_columns(lowering),
+        columns=_columns(lowering, in_time=in_time),
         rules=RuleField.array(rules),
         steps=StepField.array(tables.steps),
         keys=KeyField.array(tables.keys),
@@ -336,8 +342,9 @@ def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence
     return types
 
 
-def _columns(lowering: Lowering) -> Words:
+def _columns(lowering: Lowering, *, in_time: bool) -> Words:
     columns = ColumnField.zeros(lowering.column_count)
+    forgetful = _forgetful(lowering) if in_time else {}
     for column in lowering.columns.values():
         key = column.key
         columns[column.index] = ColumnField.row(
@@ -349,5 +356,24 @@ def _columns(lowering: Lowering) -> Words:
             sum_slot=key.sum_slot,
             float_keys=key.float_keys,
             total=key.total,
+            forgets=forgetful.get(column.index, Forgets.WHEN_FULL),
         )
     return columns
+
+
+def _forgetful(lowering: Lowering) -> dict[int, Forgets]:
+    """The columns that need not keep all that is in reach, and what they keep."""
+    latest: dict[int, bool] = {}
+    timed: set[int] = set()
+    for rule in lowering.rules.values():
+        timed |= {-1 if rule.timer is None else rule.timer.column}
+        for step in (*rule.steps, *rule.absences, *rule.gathers):
+            asks_for_latest = step.plain and step.reference == 0 and step.other_reference < 0 and rule.timer is None
+            asks_for_latest &= step.single if step.kind is StepKind.CHOOSE else step.kind is StepKind.ABSENT
+            latest[step.column] = latest.get(step.column, True) and asks_for_latest
+    return {
+        column.index: Forgets.ALL_BUT_LATEST if latest.get(column.index, False) else Forgets.WHEN_PASSED
+        for column in lowering.columns.values()
+        if column.index not in timed
+        and (column.key.sum_kind, column.key.total) == (ValueKind.NONE, TotalKind.NONE)
+    }
