@@ -10,8 +10,11 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import product
 from math import inf
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 from random_cases import Case, make_case
@@ -42,6 +45,13 @@ MODES = ("whole", "cut", "single", "snapshot", "mixed")
 def cut_anywhere() -> None:
     """Have even the smallest batches cut into slices of time, however many of their events are taken in twice."""
     slices.LEAST_SLICE, slices._MOST_TWICE = 1, inf
+
+
+def copy_anywhere() -> None:
+    """Have even the smallest batches cut so that threads begin with copies of what is stored, if they may."""
+    cut_anywhere()
+    slices.LEAST_LOOK, slices._LEAST_GAIN, slices._LEAST_SHARE, slices._TAKING_IN = 2, -inf, inf, 0.0
+    vars(slices)["cut"] = lambda times, *_, **__: [slices.Slice(0, 0, len(times))]
 
 
 def always_on_device() -> None:
@@ -151,6 +161,19 @@ def normal(events: Sequence[Event]) -> list[tuple[object, ...]]:
     ]
 
 
+@lru_cache(maxsize=1)
+def _expected(seed: int, **about: Any) -> tuple[Case, list[Event], TieCounts] | int:
+    """The case of a seed and what the reference engine makes of it; less than 0 if there is nothing to compare."""
+    try:
+        case = make_case(seed, **about)
+    except RuleError:
+        return -1
+    try:
+        return case, *run(case, "reference", "single")
+    except LimitError:
+        return -3
+
+
 def compare(
     seed: int,
     name: str,
@@ -164,24 +187,20 @@ def compare(
     habits: Habits = USUAL,
 ) -> int:
     """Compare one case; give the number of composite events, or raise AssertionError with all there is to know."""
-    try:
-        case = make_case(
-            seed,
-            while_running=while_running,
-            undeclared=undeclared,
-            coarse=coarse,
-            share=share,
-            ordered=name not in ("automata", "matching") and seed % 4 == 1,
-            timed=name not in ("automata", "matching") and threads == 1 and seed % 8 not in (3, 5, 7),
-            full=name != "automata" and seed % 5 == 2,
-            habits=habits,
-        )
-    except RuleError:
-        return -1
-    try:
-        wanted, expected_ties = run(case, "reference", "single")
-    except LimitError:
-        return -3
+    asked = _expected(
+        seed,
+        while_running=while_running,
+        undeclared=undeclared,
+        coarse=coarse,
+        share=share,
+        ordered=name not in ("automata", "matching") and seed % 4 == 1,
+        timed=name not in ("automata", "matching") and threads == 1 and seed % 8 not in (3, 5, 7),
+        full=name != "automata" and seed % 5 == 2,
+        habits=habits,
+    )
+    if isinstance(asked, int):
+        return asked
+    case, wanted, expected_ties = asked
     try:
         made, ties = run(case, name, mode, threads)
     except UnsupportedError:
@@ -220,20 +239,29 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--engine", default="columns")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", default="1", help="how many, or several numbers: 2,3,8")
+    parser.add_argument("--minutes", type=float, default=inf, help="how long to go on at the most")
     parser.add_argument("--coarse", type=int, default=1, help="microseconds that times are multiples of")
     parser.add_argument("--corners", type=float, default=SHARE, help="the share of cases with values at corners")
     parser.add_argument("--lively", action="store_true", help="short rules that find something")
     parser.add_argument("--keep-going", action="store_true")
     parser.add_argument("--dealt", action="store_true", help="deal out, and do not cut batches into slices of time")
+    parser.add_argument("--copied", action="store_true", help="begin slices with copies of what is stored")
     options = parser.parse_args()
     cut_anywhere()
+    if options.copied:
+        copy_anywhere()
     always_on_device()
     if options.dealt:
         deal_out()
     begin = time.perf_counter()
     ran = refused = unsupported = exploded = composites = failures = 0
-    for seed in range(options.seed, options.seed + options.cases):
+    numbers = [int(number) for number in options.threads.split(",")]
+    last = options.seed
+    for seed, threads in product(range(options.seed, options.seed + options.cases), numbers):
+        if seed != last and time.perf_counter() - begin > 60 * options.minutes:
+            break
+        last = seed
         mode = MODES[seed % len(MODES)]
         try:
             outcome = compare(
@@ -242,7 +270,7 @@ def main() -> int:
                 mode,
                 while_running=seed % 3 == 0,
                 undeclared=seed % 7 == 0,
-                threads=options.threads,
+                threads=threads,
                 coarse=options.coarse,
                 share=options.corners,
                 habits=LIVELY if options.lively else USUAL,
@@ -264,7 +292,7 @@ def main() -> int:
     print(
         f"{ran} cases agree, {failures} differ ({refused} refused by the checks, {unsupported} unsupported,"
         f" {exploded} beyond the limit),"
-        f" {composites} composite events, seeds {options.seed} to {options.seed + options.cases - 1}, {seconds:.0f} s"
+        f" {composites} composite events, seeds {options.seed} to {last}, threads {options.threads}, {seconds:.0f} s"
     )
     return 1 if failures else 0
 

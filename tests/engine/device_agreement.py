@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from math import inf
 
 from agreement import MODES, always_on_device, normal, run
 from device_cases import make_device_case
@@ -64,12 +65,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--engine", default="device")
     parser.add_argument("--keep-going", action="store_true")
+    parser.add_argument("--minutes", type=float, default=inf, help="how long to go on at the most")
     options = parser.parse_args()
     always_on_device()
     count_evaluations()
     begin = time.perf_counter()
     ran = composites = failures = 0
+    last = options.seed
     for seed in range(options.seed, options.seed + options.cases):
+        if time.perf_counter() - begin > 60 * options.minutes:
+            break
+        last = seed
         try:
             outcome = compare_on_device(
                 seed, MODES[seed % len(MODES)], while_running=seed % 3 == 0, engine=options.engine
@@ -84,7 +90,7 @@ def main() -> int:
         composites += max(0, outcome)
     print(
         f"{ran} cases agree, {failures} differ, {composites} composite events, seeds {options.seed} to "
-        f"{options.seed + options.cases - 1}, {time.perf_counter() - begin:.0f} s; on the device: {dict(counted)}"
+        f"{last}, {time.perf_counter() - begin:.0f} s; on the device: {dict(counted)}"
     )
     return 1 if failures else 0
 

@@ -106,7 +106,7 @@ def test_rules_that_come_and_go_while_slices_are_cut() -> None:
     assert len(several._followers) == 1
 
 
-@pytest.mark.parametrize("rules", [CONSUMING, RECURSIVE, TIMED, SINCE_START, FED_SINCE_START])
+@pytest.mark.parametrize("rules", [CONSUMING, RECURSIVE, TIMED, FED_SINCE_START])
 def test_what_is_remembered_for_ever_is_not_cut(rules: str) -> None:
     one, several = deployed(ColumnsEngine(), rules), deployed(SlicedEngine(threads=2), rules)
     assert memory(map(resolve, check(parse(DECLARED + rules)).rules.rules)) is None
@@ -139,6 +139,59 @@ def test_slices_hold_equal_work_and_are_fewer_where_more_would_not_pay(monkeypat
     assert len(cut(times[:1500], 0, 8, is_first=True)) == 1
     same_time = np.zeros(10_000, np.int64)
     assert len(cut(same_time, 10, 2, is_first=False)) == 1, "what came before the batch may matter to all of it"
+
+
+@pytest.fixture
+def copy_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"LEAST_LOOK": 2, "_LEAST_GAIN": -inf, "_LEAST_SHARE": inf, "_TAKING_IN": 0.0}.items():
+        monkeypatch.setattr(slices, name, value)
+    monkeypatch.setattr(slices, "cut", lambda times, *_, **__: [Slice(0, 0, len(times))])
+
+
+@pytest.mark.usefixtures("copy_anywhere")
+@pytest.mark.parametrize(
+    "rules", [PAIRS, LAST, MEAN, ABSENT, PAIRS + LAST + MEAN + ABSENT, SINCE_START, PAIRS + SINCE_START]
+)
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_slices_that_begin_with_copies_give_what_one_engine_gives(rules: str, threads: int) -> None:
+    one, several = deployed(ColumnsEngine(), rules), deployed(SlicedEngine(threads=threads), rules)
+    for number in range(4):
+        batch = stream(700, number, 2400 * number)
+        found = several.feed(batch)
+        assert len(several._followers) == threads - 1
+        assert found.to_events() == one.feed(batch).to_events()
+        assert several.ties == one.ties
+        single = Event("A", 2400 * number + 2390, {"x": 1, "y": 1.0, "s": "a"})
+        assert several.feed_event(single) == one.feed_event(single)
+    restored = ColumnsEngine()
+    restored.restore(several.snapshot())
+    assert restored.feed(stream(300, 9, 9600)).to_events() == one.feed(stream(300, 9, 9600)).to_events()
+
+
+@pytest.mark.usefixtures("copy_anywhere")
+@pytest.mark.parametrize("rules", [CONSUMING, RECURSIVE, TIMED, PAIRS + ABSENT + ON_TOP])
+def test_what_leaves_a_trace_is_not_left_to_copies(rules: str) -> None:
+    one, several = deployed(ColumnsEngine(), rules), deployed(SlicedEngine(threads=2), rules)
+    assert several.feed(stream(900)).to_events() == one.feed(stream(900)).to_events()
+    assert not several._followers
+
+
+@pytest.mark.usefixtures("copy_anywhere")
+@pytest.mark.parametrize("crowded", [20, 700, 1400])
+def test_a_limit_is_exceeded_where_one_engine_would_stop_with_copies_as_well(crowded: int) -> None:
+    test_a_limit_is_exceeded_in_the_slice_where_one_engine_would_stop(crowded)
+
+
+def test_copies_are_made_where_evaluating_costs_many_times_what_storing_does() -> None:
+    rules = "define Pair() from A() and each B() within 1 h from A"
+    one, several = deployed(ColumnsEngine(), rules), deployed(SlicedEngine(threads=2), rules)
+    batch = stream(6000)
+    found = several.feed(batch)
+    assert len(several._followers) == 1
+    assert len(found) == len(one.feed(batch)) > 1_000_000
+    several._cost = 100e-9
+    assert not several._is_worth_a_look(600), "what the last batch has cost tells"
+    assert several._is_worth_a_look(60_000)
 
 
 def test_chunks_are_put_together_when_somebody_asks() -> None:

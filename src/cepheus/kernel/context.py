@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from cepheus.kernel.state import (
 )
 from cepheus.kernel.strings import StringTable
 from cepheus.kernel.sums import LIMBS
+from cepheus.kernel.tables import copied_in_lines
 
 
 @dataclass(slots=True)
@@ -44,6 +45,15 @@ class State:
     free: Words = field(default_factory=lambda: np.full(FREE_LISTS, -1, np.int64))
     timer_state: Words = field(default_factory=lambda: TimerState.zeros(0))
     queue: Words = field(default_factory=lambda: np.zeros(64, np.int64))
+
+    @property
+    def words(self) -> int:
+        """How many words there are in all arrays."""
+        return sum(int(getattr(self, each.name).size) for each in fields(self))
+
+    def copied(self) -> State:
+        """The same in arrays of its own."""
+        return State(**{each.name: copied_in_lines(getattr(self, each.name)) for each in fields(self)})
 
 
 @dataclass(slots=True)
@@ -169,6 +179,11 @@ class Context(Addresses[At]):
         self[At.TIME] = max(self[At.TIME], before[At.TIME])
         self[At.UNTIL] = before[At.UNTIL]
         self.add_ties(before)
+
+    def stand_where(self, other: Context) -> None:
+        """Have the numbers of another table about what is stored; a copy of its state is pointed at already."""
+        for number in (At.STORE_USED, At.LANE_COUNT, At.ENTRIES_USED, At.QUEUE_FIRST, At.QUEUE_NEXT, At.TIME, At.ORDER):
+            self[number] = other[number]
 
     def renewed(self) -> Context:
         """Make a table that points at nothing yet and goes on counting simultaneous events where this one stands."""

@@ -227,3 +227,16 @@ def zeros_in_lines(rows: int, width: int) -> Words:
     begin = -(words.ctypes.data // WORD_BYTES) % LINE_WORDS
     table: Words = words[begin : begin + rows * width].reshape(rows, width)
     return table
+
+
+def copied_in_lines(table: Words) -> Words:
+    """A copy of an array; the first row of a table begins with a line of the cache.
+
+    >>> copied_in_lines(np.array([1, 2])).tolist()
+    [1, 2]
+    """
+    if table.ndim == 1:
+        return table.copy()
+    copied = zeros_in_lines(*table.shape)
+    copied[:] = table
+    return copied

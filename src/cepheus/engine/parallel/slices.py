@@ -5,6 +5,9 @@ whoever processes a slice first takes in the events of so long before it, withou
 in the slice exactly what one engine would have found there. Nothing is dealt out and nothing merged: what was found
 lies in one chunk for each slice, in order. The engine of the last slice knows all that later events can ask for, and
 goes on as the engine; the others are emptied and follow it when the next batch is cut.
+
+Where windows reach back too far for that, but hold so much that evaluating costs many times what storing does, every
+engine begins with a copy of what is stored, and takes in all events of the batch that come before its slice.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from time import thread_time
 
 import numpy as np
 
@@ -29,17 +33,41 @@ from cepheus.kernel.context import Input, State
 from cepheus.kernel.memory import At
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import TypeState
-from cepheus.plan.split.memory import feed_one_another, memory
+from cepheus.plan.split.memory import feed_one_another, leave_no_trace, memory
 from cepheus.rules.model import AnyRule
 
 LEAST_SLICE = 1 << 13
 """Events of a slice, at least: fewer are processed before a thread has begun."""
+
+LEAST_LOOK = 256
+"""Batches with fewer events are left to one thread without a look at what they cost."""
 
 _MOST_TWICE = 0.5
 """How many events, for each one of a slice, may be taken in twice."""
 
 _STORING = 0.5
 """What it costs to take an event in, for each that is processed, about."""
+
+_LOOKED_AT = 16
+"""One event of so many is processed by one thread first, to see what they cost."""
+
+_LEAST_GAIN = 1e-3
+"""Seconds that copies of what is stored must save, about, to be made."""
+
+_STARTING = 2e-4
+"""Seconds that a run takes whose events cost nothing, about."""
+
+_TAKING_IN = 6e-8
+"""Seconds that it takes to take an event in, about."""
+
+_LEAST_SHARE = 0.75
+"""The longest slice is no longer than this share of the events; else copies are not worth their room."""
+
+_LEAST_TAKING_IN = 1e-3
+"""What it costs at least to take an event in, for each that is processed."""
+
+_COPYING = 5e-10
+"""Seconds that it takes to copy a word, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +103,30 @@ def cut(times: Words, memory: int, threads: int, *, is_first: bool) -> list[Slic
     return [Slice(0, 0, count)]
 
 
+def cut_after(count: int, threads: int, cost: float, *, stored: int = 0) -> list[Slice]:
+    """Cut so many events, each of which costs so many seconds, into slices that take in all events before them.
+
+    Later slices are the shorter, by what they take in. One slice is given where more would not pay, be it because of
+    the time that it takes to copy the words that are ``stored``.
+
+    >>> [(part.before, part.begin, part.end) for part in cut_after(1000, 2, 50e-6)]
+    [(0, 0, 500), (0, 500, 1000)]
+    >>> [(part.before, part.begin, part.end) for part in cut_after(200_000, 2, 200e-9)]
+    [(0, 0, 117647), (0, 117647, 200000)]
+    >>> len(cut_after(200_000, 2, 50e-9))
+    1
+    """
+    taking_in = max(_LEAST_TAKING_IN, min(1.0, _TAKING_IN / cost)) if cost > 0 else 1.0
+    first = count * taking_in / (1.0 - (1.0 - taking_in) ** threads)
+    copying = threads * stored * _COPYING
+    if threads < 2 or (count - first) * cost - copying < _LEAST_GAIN or first > _LEAST_SHARE * count:
+        return [Slice(0, 0, count)]
+    ends = [0]
+    for _ in range(threads - 1):
+        ends.append(min(count, int(ends[-1] * (1.0 - taking_in) + first)))
+    return [Slice(0, begin, end) for begin, end in zip(ends, [*ends[1:], count], strict=True) if begin < end]
+
+
 def _before(time: int, memory: int) -> int:
     return max(time - memory, MIN_TIME)
 
@@ -94,34 +146,77 @@ class SlicedEngine(ColumnsEngine):
         super().__init__(limit)
         self._workers = Workers(threads)
         self._followers: list[SlicedEngine] = []
-        self._memory: tuple[object, int | None, bool] | None = None
+        self._memory: tuple[object, int | None, bool, bool] | None = None
+        self._cost: float | None = None
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
         super().deploy(rules, schema)
         self._memory = None
 
-    def remembers(self) -> tuple[int | None, bool]:
-        """How far back the rules remember, None for ever; and whether they look at what other rules make."""
+    def remembers(self) -> tuple[int | None, bool, bool]:
+        """How far back the rules remember, None for ever; whether they look at what other rules make.
+
+        And whether what they find makes no difference to what is found later.
+        """
         if self._memory is None or self._memory[0] is not self._program:
             rules = [lowered.resolved for lowered in self._order]
-            self._memory = (self._program, memory(rules), feed_one_another(rules))
+            self._memory = (self._program, memory(rules), feed_one_another(rules), leave_no_trace(rules))
         return self._memory[1:]
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
-        if self._workers.threads == 1 or len(batch) < 2 * LEAST_SLICE:
+        if self._workers.threads == 1:
             return super().feed(batch)
         self._refresh()
-        longest, hierarchy = self.remembers()
-        slices = [] if longest is None else cut(batch.times, longest, self._workers.threads, is_first=self._fed == 0)
-        if len(slices) < 2:
-            return super().feed(batch)
+        longest, hierarchy, traceless = self.remembers()
+        slices: list[Slice] = []
+        if longest is not None and len(batch) >= 2 * LEAST_SLICE:
+            slices = cut(batch.times, longest, self._workers.threads, is_first=self._fed == 0)
+        if len(slices) < 2 and not (traceless and self._is_worth_a_look(len(batch))):
+            return self._feed_alone(batch)
         self._tidy()
         given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
         self._fed += len(batch)
         self._timers.expect(int(batch.times[0]), int(batch.times[-1]))
-        engines = [self, *self._led(len(slices) - 1)]
+        if len(slices) < 2:
+            return EventBatch.in_chunks(self._with_copies(batch, given))
+        return EventBatch.in_chunks(self._find(batch, given, slices, self._led(len(slices) - 1), hierarchy=hierarchy))
+
+    def _is_worth_a_look(self, count: int) -> bool:
+        """Whether so many events may cost enough for several threads, by what those of the last batch have cost."""
+        return count >= LEAST_LOOK and (self._cost is None or count * self._cost >= 2 * _LEAST_GAIN)
+
+    def _feed_alone(self, batch: EventBatch) -> EventBatch:
+        """Process events by one thread, and note what they cost."""
+        started = thread_time()
+        try:
+            return super().feed(batch)
+        finally:
+            self._note_cost(started, len(batch))
+
+    def _note_cost(self, started: float, count: int) -> None:
+        """Note what events cost that this thread has been at work on since then; of a few that tells nothing."""
+        if count >= LEAST_LOOK:
+            self._cost = max(0.0, thread_time() - started - _STARTING) / count
+
+    def _with_copies(self, batch: EventBatch, given: Input) -> list[EventBatch]:
+        """What is found in a batch: in its first events by one thread, in the others by as many as are worth it."""
+        count = len(batch)
+        begin = max(1, count // _LOOKED_AT)
+        started = thread_time()
+        found = [self.collect(self._rows(batch, given, 0, begin))]
+        cost = max(self._cost or 0.0, (thread_time() - started - _STARTING) / begin)
+        parts = cut_after(count - begin, self._workers.threads, cost, stored=self._state.words)
+        slices = [Slice(begin, begin + part.begin, begin + part.end) for part in parts]
+        followers = self._led(len(slices) - 1, copying=True)
+        return [*found, *self._find(batch, given, slices, followers, hierarchy=False)]
+
+    def _find(
+        self, batch: EventBatch, given: Input, slices: Sequence[Slice], led: Sequence[SlicedEngine], *, hierarchy: bool
+    ) -> list[EventBatch]:
+        """What is found in slices, by this engine in the first and by those that it leads in the others."""
+        engines = [self, *led]
         found = self._workers.together(
             partial(engine._find_in, batch, given, part, hierarchy=hierarchy)
             for engine, part in zip(engines, slices, strict=True)
@@ -131,14 +226,16 @@ class SlicedEngine(ColumnsEngine):
                 self._succeed(engine)
             if isinstance(outcome, LimitError):
                 raise outcome
-        return EventBatch.in_chunks([outcome for outcome in found if isinstance(outcome, EventBatch)])
+        return [outcome for outcome in found if isinstance(outcome, EventBatch)]
 
-    def _led(self, count: int) -> list[SlicedEngine]:
-        """So many engines that have the rules of this one, and nothing stored."""
+    def _led(self, count: int, *, copying: bool = False) -> list[SlicedEngine]:
+        """So many engines that have the rules of this one, and nothing stored or a copy of what it has."""
         while len(self._followers) < count:
             self._followers.append(SlicedEngine(self._limit, threads=1))
         for follower in self._followers[:count]:
             follower._follow(self)
+            if copying:
+                follower._copy(self)
         return self._followers[:count]
 
     def _find_in(self, batch: EventBatch, given: Input, part: Slice, *, hierarchy: bool) -> EventBatch | LimitError:
@@ -146,9 +243,12 @@ class SlicedEngine(ColumnsEngine):
         try:
             if part.before < part.begin:
                 self._store(self._rows(batch, given, part.before, part.begin), evaluated=hierarchy)
-            return self.collect(self._rows(batch, given, part.begin, part.end))
+            started = thread_time()
+            found = self.collect(self._rows(batch, given, part.begin, part.end))
+            self._note_cost(started, part.end - part.begin)
         except LimitError as beyond:
             return beyond
+        return found
 
     def _rows(self, batch: EventBatch, given: Input, begin: int, end: int) -> Input:
         """Some rows of a batch as input."""
@@ -172,6 +272,13 @@ class SlicedEngine(ColumnsEngine):
             self._fit()
         forget_all(self._context, self._state, leader._state.type_state[:, TypeState.NEXT])
         self._context[At.ORDER] = leader._context[At.ORDER]
+
+    def _copy(self, leader: SlicedEngine) -> None:
+        """Have a copy of what another engine, which it follows, has stored."""
+        self._state = leader._state.copied()
+        self._context.use_state(self._state)
+        self._timers = Timers(self._context, self._state)
+        self._context.stand_where(leader._context)
 
     def _store(self, given: Input, *, evaluated: bool) -> None:
         """Take events in without giving what they complete; it is worked out where others may look at it."""

@@ -374,6 +374,5 @@ def _forgetful(lowering: Lowering) -> dict[int, Forgets]:
     return {
         column.index: Forgets.ALL_BUT_LATEST if latest.get(column.index, False) else Forgets.WHEN_PASSED
         for column in lowering.columns.values()
-        if column.index not in timed
-        and (column.key.sum_kind, column.key.total) == (ValueKind.NONE, TotalKind.NONE)
+        if column.index not in timed and (column.key.sum_kind, column.key.total) == (ValueKind.NONE, TotalKind.NONE)
     }

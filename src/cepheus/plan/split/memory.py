@@ -56,6 +56,15 @@ def feed_one_another(rules: Iterable[ResolvedRule]) -> bool:
     return any(not made.isdisjoint(looked_at(rule)) for rule in rules)
 
 
+def leave_no_trace(rules: Iterable[ResolvedRule]) -> bool:
+    """Whether what rules find makes no difference to what is found later: nothing is consumed, fed on or waited for.
+
+    Then events can be taken in without evaluating any rule, and it can be decided later who evaluates what.
+    """
+    rules = list(rules)
+    return not feed_one_another(rules) and not any(rule.consuming or rule.timer is not None for rule in rules)
+
+
 def threads_told(rules: Iterable[ResolvedRule]) -> str:
     """How the work of rules is spread over threads, in words.
 
