@@ -20,6 +20,7 @@ from cepheus.core.errors import CepheusError
 ENGINE = "columns"
 PLAIN_LOOP = "a plain loop"
 KEYLESS = "keyless each"
+IN_ONE_WINDOW = "keyless each, a batch within one window"
 QUESTIONS = ("F-last", "F-each", "F-avg", "S3-last", "S3-each")
 _LOOP_STEPS = 10_000_000
 
@@ -48,29 +49,37 @@ def thread_rows(repeat: int, say: Say, *, rules: int, events: int, in_window: in
         yield from _question(name, Subject.of(workload.rules(rules)), workload.events(size), repeat, say)
     rule = f"define Pair() from Late() and each Early() within {in_window} ms from Late"
     yield from _question(KEYLESS, Subject.of(rule), keyless(events // 2), repeat, say)
+    yield from _question(IN_ONE_WINDOW, Subject.of(rule), keyless(2 * in_window, 10), repeat, say, filling=in_window)
 
 
-def keyless(count: int) -> pa.Table:
-    """Events Early, a millisecond apart, and one in a hundred Late.
+def keyless(count: int, each: int = 100) -> pa.Table:
+    """Events Early, a millisecond apart, and one of ``each`` so many Late.
 
     >>> keyless(1000).column("type").to_pylist().count("Late")
     10
     """
-    codes = (np.arange(count) % 100 == 99).astype(np.int32)
+    codes = (np.arange(count) % each == each - 1).astype(np.int32)
     return pa.table(
         {"type": type_column(codes, ("Early", "Late"), Coding.DICTIONARY), "time": np.arange(count, dtype=np.int64)}
     )
 
 
-def _question(name: str, subject: Subject, events: pa.Table, repeat: int, say: Say) -> Iterator[ThreadRow]:
-    """Time feeding on one thread and on two in turn, each time to a new engine, from batch to columns in chunks."""
+def _question(
+    name: str, subject: Subject, events: pa.Table, repeat: int, say: Say, *, filling: int = 0
+) -> Iterator[ThreadRow]:
+    """Time feeding on one thread and on two in turn, each time to a new engine, from batch to columns in chunks.
+
+    So many events for ``filling`` are fed before.
+    """
     say(f"1 and 2 threads, {name}")
-    batch = subject.batch(events)
+    everything = subject.batch(events)
+    before, batch = everything.slice(0, filling), everything.slice(filling, len(everything))
     timings: dict[int, list[Timing]] = {1: [], 2: []}
     counts = {1: 0, 2: 0}
     for _ in range(repeat + 1):  # the first one only makes room
         for threads, taken in timings.items():
             engine = subject.engine(ENGINE, threads)
+            engine.feed(before)
             timing, found = timed(partial(engine.feed, batch))
             taken.append(timing)
             counts[threads] = len(found)

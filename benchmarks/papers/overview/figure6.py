@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from benchmarks.measuring.timing import Say, Spread, best_spread, feed_singly, spread, timed
 from benchmarks.workloads.sequences import balanced_rules, rule_text, types_of
@@ -19,6 +20,8 @@ from cepheus.core.errors import CepheusError
 
 ENGINES = ("columns", "automata")
 SELECTIONS = ("each", "last")
+_OBJECTS = 20_000
+"""So many composite events are made Python objects, to see how long one takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,13 @@ class Figure6Point:
     batch_microseconds: float
     means: tuple[float, ...] = ()
     """The mean of single events in each run."""
+    object_microseconds: float = 0.0
+    """CPU time of making a Python object of a composite event, which those of single events are."""
+
+    @property
+    def for_objects(self) -> float:
+        """Microseconds of a single event that making Python objects takes, about."""
+        return self.object_microseconds * self.composites_per_event
 
     @property
     def composites_per_event(self) -> float:
@@ -93,20 +103,32 @@ def _best(
         length=length,
         rules=scale.rules,
         events=scale.together + scale.singly,
-        composites=runs[0][2],
-        singly=best_spread([singly for singly, _, _ in runs]),
-        batch_microseconds=1e6 * min(cpu for _, cpu, _ in runs) / scale.together,
-        means=tuple(singly.mean for singly, _, _ in runs),
+        composites=runs[0].composites,
+        singly=best_spread([run.singly for run in runs]),
+        batch_microseconds=1e6 * min(run.batch for run in runs) / scale.together,
+        means=tuple(run.singly.mean for run in runs),
+        object_microseconds=1e6 * min(run.object for run in runs),
     )
 
 
-def _run(subject: Subject, events: EventBatch, name: str, scale: Scale) -> tuple[Spread, float, int]:
-    """The times of events fed singly, the CPU time of those fed together, and the composite events of both."""
+class _Run(NamedTuple):
+    """The times of events fed singly; CPU seconds of those fed together, and of an object; all composite events."""
+
+    singly: Spread
+    batch: float
+    object: float
+    composites: int
+
+
+def _run(subject: Subject, events: EventBatch, name: str, scale: Scale) -> _Run:
+    """Feed some events together and the others singly."""
     engine = subject.engine(name)
     filled, fed = scale.filling, scale.filling + scale.together
     engine.feed(events.slice(0, filled))
     timing, found = timed(partial(engine.feed, events.slice(filled, fed)))
     together = len(found)
+    some = found.slice(0, min(together, _OBJECTS))
+    objects, _ = timed(some.to_events)
     del found
     taken, singly = feed_singly(engine, events.slice(fed, len(events)).to_events())
-    return spread(taken), timing.cpu, together + singly
+    return _Run(spread(taken), timing.cpu, objects.cpu / max(1, len(some)), together + singly)

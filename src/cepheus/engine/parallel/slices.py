@@ -51,7 +51,7 @@ _STORING = 0.5
 _LOOKED_AT = 16
 """One event of so many is processed by one thread first, to see what they cost."""
 
-_LEAST_GAIN = 1e-3
+_LEAST_GAIN = 2e-3
 """Seconds that copies of what is stored must save, about, to be made."""
 
 _STARTING = 2e-4
