@@ -77,17 +77,20 @@ def threads_told(rules: Iterable[ResolvedRule]) -> str:
     """
     rules = list(rules)
     longest = memory(rules)
+    copied = "a thread begins with a copy of what is stored, where evaluating costs many times what storing does"
     if longest is not None:
         return (
             "threads: large batches are cut into slices of time; "
             f"a thread first takes in the {format_duration(longest)} before its slice"
+            + (f", or in a shorter batch {copied}" if leave_no_trace(rules) else "")
         )
     timed = next((rule.name for rule in rules if rule.timer is not None), None)
     if timed is not None:
         return f"threads: {timed} waits for moments, which are one for all rules; they run on one thread"
     counting = next((rule.name for rule in rules if since_start(rule)), None)
     if counting is not None:
-        return f"threads: {counting} aggregates since the start, over the events of all keys; they run on one thread"
+        told = f"threads: {counting} aggregates since the start, over the events of all keys"
+        return f"{told}; {copied}" if leave_no_trace(rules) else f"{told}; they run on one thread"
     consuming = next((rule.name for rule in rules if rule.consuming), None)
     why = "rules feed themselves" if consuming is None else f"{consuming} consumes events"
     return f"threads: {why}; threads=N spreads the rules by key, or rule by rule"
