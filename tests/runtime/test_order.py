@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -150,3 +152,30 @@ def test_merge_uses_sequence_numbers_before_the_order_of_streams() -> None:
     merged = EventBatch.concat(list(merge([[one], [two]])))
     assert merged.id_list() == ["b", "a", "d", "c"]
     assert np.all(np.diff(merged.times) >= 0)
+
+
+def test_a_bound_holds_back_what_others_have_not_reached() -> None:
+    """Two lanes, one far ahead: while the other is behind, nothing of it is late, and nothing is given too early."""
+    chance = Random(5)
+    for _ in range(50):
+        lanes = [sorted(chance.choices(range(200), k=30)) for _ in range(2)]
+        lateness = chance.choice([0, 5])
+        buffer = ReorderBuffer(lateness)
+        given: list[int] = []
+        buffer.bound = MIN_TIME
+        for lane, bound in ((0, MIN_TIME), (1, None)):
+            for start in range(0, 30, 7):
+                part = lanes[lane][start : start + 7]
+                buffer.bound = MIN_TIME if bound is not None or start == 0 else lanes[1][start - 1] - lateness
+                ordered = buffer.push(EventBatch.from_events([Event("A", time) for time in part]))
+                assert not len(ordered.late)
+                assert buffer.pushed == part[-1]
+                given += ordered.ready.times.tolist()
+                assert given == sorted(given)
+        buffer.bound = None
+        given += buffer.push(EventBatch.empty()).ready.times.tolist()
+        assert buffer.floor == max(lanes[0][-1], lanes[1][-1]) - lateness
+        late = buffer.push(EventBatch.from_events([Event("A", buffer.floor - 1)])).late
+        assert len(late) == 1
+        given += buffer.flush().times.tolist()
+        assert given == sorted(lanes[0] + lanes[1])

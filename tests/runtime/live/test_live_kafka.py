@@ -87,6 +87,24 @@ def test_a_topic_is_read_over_restarts_of_both(tmp_path: Path, kafka: ServerProc
     assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
 
 
+def test_partitions_that_are_read_one_after_the_other_are_not_late(tmp_path: Path, kafka: ServerProcess) -> None:
+    """A backlog of two partitions that keep step by event time, read with a lateness that is much shorter."""
+    given = events(8000, areas=40)
+    last = [{"type": "Temp", "time": given[-1]["time"] + 1000, "area": "none", "value": 0.5}] * 2
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": f"127.0.0.1:{kafka.port}"})
+    for number, payload in enumerate(payloads([*given, *last])):
+        producer.produce("skewed", payload, partition=number % 2)
+    assert producer.flush(60) == 0
+    options = RunOptions.of(engine="reference", time_unit="s", lateness="2 s", threads=1)
+    described = live(tmp_path, FromKafka("skewed", f"127.0.0.1:{kafka.port}", most=3000), options=options)
+    right = essence(expected(given))
+    counts = asyncio.run(run_until(described, lambda: len(lines_of(tmp_path / "out.jsonl")) >= len(right), 200))
+    assert counts.late == 0
+    assert essence(lines_of(tmp_path / "out.jsonl")) == right
+
+
 def test_a_topic_has_each_composite_event_once(tmp_path: Path, kafka: ServerProcess) -> None:
     steps: Steps = (*GIVEN[:100], ABORT, *GIVEN[100:200], ABORT, *GIVEN[200:], END)
     sink = ToKafka("fires", f"127.0.0.1:{kafka.port}")

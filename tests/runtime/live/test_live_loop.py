@@ -9,7 +9,10 @@ from worlds_live import RULES, essence, events, expected, lines_of, live, payloa
 
 from cepheus.core.errors import EventError, OptionError, SnapshotError
 from cepheus.core.options import RunOptions
+from cepheus.runtime.live.contract import Messages
 from cepheus.runtime.live.description import NamedSink, NamedSource, When
+from cepheus.runtime.live.processing import Processing
+from cepheus.runtime.live.rules_at_work import catalog_of
 from cepheus.runtime.live.sinks.file import ToFile
 from cepheus.runtime.live.sources.file import FromFile
 from cepheus.runtime.live.sources.scripted import ABORT, END, LOST, AbortedError, Scripted, Steps
@@ -159,3 +162,26 @@ def test_files_are_read_line_by_line(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(text)
     run(live(tmp_path, FromFile(tmp_path / "in.jsonl", follow=False)))
     assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
+
+
+def test_a_lane_that_is_ahead_makes_no_other_late(tmp_path: Path) -> None:
+    """All of one lane comes before the first message of the other, of which it is known that more is there."""
+    described = live(tmp_path, Scripted((END,)), options=LATENESS)
+    processing = Processing(described, catalog_of(described.rules, described.options), None)
+    lanes = [payloads(EVENTS[start::2]) for start in (0, 1)]
+
+    def messages(lane: int, start: int, end: int, *, more: bool) -> Messages:
+        part = lanes[lane][start:end]
+        return Messages({}, range(start, start + len(part)), part, lane=str(lane), origins=[""] * len(part), more=more)
+
+    script = [[messages(0, 0, 0, more=True)], [messages(1, 0, 0, more=True)], [messages(0, 0, 60, more=False)]]
+    script += [[messages(1, start, start + 20, more=start < 40)] for start in range(0, 60, 20)]
+    for together in (script, [[each for part in script for each in part]]):
+        processing = Processing(described, catalog_of(described.rules, described.options), None)
+        done = [processing.work([("in", each) for each in part]) for part in together]
+        assert not sum(each.late for each in done)
+        found = [json.loads(line) for each in (*done, processing.end()) for line in each.output().lines]
+        assert essence(found) == ANSWER
+    processing = Processing(described, catalog_of(described.rules, described.options), None)
+    late = processing.work([("in", messages(lane, 0, 60, more=False)) for lane in (0, 1)]).late
+    assert late  # nobody said that there was more

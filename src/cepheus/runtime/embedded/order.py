@@ -41,6 +41,9 @@ class ReorderBuffer:
     With ``sequenced`` every event must have a sequence number, which breaks ties of time; otherwise events of equal
     time keep the order in which they arrived. ``to_batch`` puts single events into columns.
 
+    While ``bound`` is set, the floor does not rise above it: what comes from elsewhere, and is further, waits.
+    ``pushed`` is the latest time of the batch that was pushed last and had any event.
+
     >>> buffer = ReorderBuffer(lateness=5)
     >>> batch = EventBatch.from_events([Event("A", 10), Event("B", 7), Event("C", 13), Event("D", 7)])
     >>> ordered = buffer.push(batch)
@@ -63,6 +66,9 @@ class ReorderBuffer:
         # Without lateness and sequence numbers the floor is the latest time, and whatever is not late leaves at once.
         self._immediate = lateness == 0 and not sequenced
         self._floor = MIN_TIME
+        self.bound: int | None = None
+        self.pushed = MIN_TIME
+        self._reach = MIN_TIME  # what the floor would be without a bound
         # Waiting events are either in a batch, sorted, or in a heap: batches come in by the one way, single events by
         # the other, and a caller rarely mixes the two. The number in the heap keeps the order of arrival.
         self._batch = EventBatch.empty()
@@ -80,16 +86,20 @@ class ReorderBuffer:
     def push(self, batch: EventBatch) -> Ordered:
         """Take events in the order of arrival; give those that may be processed now and those that are late."""
         if not len(batch):
-            return Ordered(batch, _NONE_LATE)
+            return Ordered(self._caught_up(), _NONE_LATE)
         times = batch.times
         in_order = len(times) == 1 or bool((times[1:] >= times[:-1]).all())
-        if self._immediate and in_order and times[0] >= self._floor:
+        self.pushed = int(times[-1] if in_order else times.max())
+        is_free = self.bound is None and self._reach <= self._floor
+        if self._immediate and is_free and in_order and times[0] >= self._floor:
             self._floor = int(times[-1])
             return Ordered(batch, _NONE_LATE)
         if self.sequenced and batch.sequences is None:
             raise no_sequence()
         floors = np.maximum(times if in_order else np.maximum.accumulate(times), MIN_TIME + self.lateness)
-        floors = np.maximum(floors - self.lateness, self._floor)
+        reaches = np.maximum(floors - self.lateness, max(self._reach, self._floor))
+        self._reach = int(reaches[-1])
+        floors = reaches if self.bound is None else np.maximum(np.minimum(reaches, self.bound), self._floor)
         late = np.flatnonzero(times < floors)
         self._floor = int(floors[-1])
         if len(late):
@@ -97,6 +107,11 @@ class ReorderBuffer:
         self._to_batch()
         self._batch = _sorted(EventBatch.concat([self._batch, batch]), self.sequenced)
         return Ordered(self._release(), late)
+
+    def _caught_up(self) -> EventBatch:
+        """What may be processed since the bound has risen, or is gone."""
+        floor = self._reach if self.bound is None else min(self._reach, self.bound)
+        return self.advance(floor) if floor > self._floor else EventBatch.empty()
 
     def push_event(self, event: Event) -> list[Event] | None:
         """Take one event; give the events that may be processed now, or None if this one is late."""
@@ -138,6 +153,7 @@ class ReorderBuffer:
     def restore(self, waiting: EventBatch, floor: int) -> None:
         """Take over the events that waited in another buffer, and its floor."""
         self._batch, self._heap, self._floor = waiting, [], floor
+        self._reach = max(floor, int(waiting.times[-1]) - self.lateness) if len(waiting) else floor
 
     def _release(self) -> EventBatch:
         """Split off the rows that lie before the floor, or at it where ties cannot change."""

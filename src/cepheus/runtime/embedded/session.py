@@ -96,7 +96,7 @@ class Session:
         self._admission = Admission(options, self._check)
         require_end(catalog.checked.rules, options.until)
         self._expect(catalog)
-        self._buffer = self._new_buffer()
+        self.buffer = self._new_buffer()
         self._engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
         self._take_for_instants()
         self._subscriptions = Subscriptions()
@@ -166,7 +166,7 @@ class Session:
             raise OptionError.of("events", "these are no events", hint="feed an event, a dict, a table or a list")
         self._require_sequences(batch)
         self._fed += count
-        ordered = self._buffer.push(batch)
+        ordered = self.buffer.push(batch)
         late = batch.take(ordered.late).to_events() if len(ordered.late) else []
         return self._process(ordered.ready, late)
 
@@ -178,12 +178,12 @@ class Session:
         """
         self._require_running()
         moment = self._admission.time(time)
-        return self._process(self._buffer.advance(moment), until=moment)
+        return self._process(self.buffer.advance(moment), until=moment)
 
     def flush(self) -> Composites:
         """Process all that waits for stragglers; those that come later are late."""
         self._require_running()
-        return self._process(self._buffer.flush())
+        return self._process(self.buffer.flush())
 
     def close(self) -> Composites:
         """Process all that waits, let time run out, and end the session; a second call does nothing.
@@ -193,7 +193,7 @@ class Session:
         if self._stopped is not None:
             return Composites.around(EventBatch.empty(), self._options.unit)
         try:
-            return self._process(self._buffer.flush(), over=True)
+            return self._process(self.buffer.flush(), over=True)
         finally:
             self._stopped = "the session is closed"
             self._subscriptions.end()
@@ -345,15 +345,15 @@ class Session:
         Subscriptions are functions of this process and are not part of it.
         """
         self._require_running()
-        waiting, blob = batch_to_bytes(self._buffer.waiting())
+        waiting, blob = batch_to_bytes(self.buffer.waiting())
         header = {
             "engine": self._engine.name,
             "catalog": self._catalog.to_json(),
             "settled": [[*key, kind.value] for key, kind in self._admission.settled.items()],
             "unit": self._options.unit.value,
             "columns": asdict(self._options.columns),
-            "lateness": self._buffer.lateness,
-            "floor": self._buffer.floor,
+            "lateness": self.buffer.lateness,
+            "floor": self.buffer.floor,
             "waiting": waiting,
             "fed": self._fed,
             "late": self._late,
@@ -390,10 +390,10 @@ class Session:
         self._admission = Admission(options, check, self._admission.bad)
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
         self._expect(catalog)
-        self._buffer = self._new_buffer()
+        self.buffer = self._new_buffer()
         waiting = batch_from_bytes(header["waiting"], blobs["waiting"])
         self._require_sequences(waiting)
-        self._buffer.restore(waiting, header["floor"])
+        self.buffer.restore(waiting, header["floor"])
         self._fed, self._late = header["fed"], header["late"]
         self._admission.bad.skipped = header["skipped"]
         self._composite = Counter(header["composite"])
@@ -407,7 +407,7 @@ class Session:
         if event is None:
             self._fed += 1
             return []
-        ready = self._buffer.push_event(event)
+        ready = self.buffer.push_event(event)
         self._fed += 1
         if ready is None:
             self._late += 1

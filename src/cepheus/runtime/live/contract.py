@@ -52,6 +52,9 @@ class Messages:
     partitions of a topic) have nothing to do with one another. ``joined`` are the payloads as lines, where
     the source has them so already; then ``payloads`` is empty. ``origins`` are the topics or subjects of
     messages, where they have any. ``received`` is when they came, on the clock ``time.perf_counter``.
+
+    ``more`` says that further messages of the lane are there already: until they have come, no message of another lane
+    makes them late. A source with several lanes says so of each, without a message, before it gives those of others.
     """
 
     position: Position
@@ -61,6 +64,7 @@ class Messages:
     lane: str | None = None
     origins: Sequence[str] | None = None
     received: float = 0.0
+    more: bool = False
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -22,6 +22,7 @@ from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.live.contract import Messages, Output
 from cepheus.runtime.live.description import Live
+from cepheus.runtime.live.lanes import Lanes
 from cepheus.runtime.live.output import OutputKeys, output_of
 from cepheus.runtime.live.rules_at_work import options_mark, restored_session
 from cepheus.runtime.live.state import SavedState
@@ -82,6 +83,7 @@ class Processing:
         self._decoders = {
             each.name: each.payload.build(catalog.expected, options, intervals=intervals) for each in live.sources
         }
+        self._lanes = Lanes(options.lateness or 0)
         self.keys = OutputKeys() if saved is None else OutputKeys(saved.repeats, saved.repeats_at)
         self._prefixed = len(live.sources) > 1
 
@@ -92,8 +94,17 @@ class Processing:
     def work(self, batches: Sequence[tuple[str, Messages]]) -> Processed:
         """Decode messages, feed their events, and give what was found."""
         done = Processed()
-        for source, run in groupby(batches, key=_alike):
-            self._one(source[0], _merged([messages for _, messages in run]), done)
+        for (source, lane, *_), run in groupby(batches, key=_alike):
+            parts = [messages for _, messages in run]
+            if any(part.more for part in parts):
+                self._lanes.hear((source, lane))
+            self.session.buffer.bound = self._lanes.bound
+            self._one(source, _merged([part for part in parts if len(part)] or parts[-1:]), done)
+            self._lanes.reached((source, lane), self.session.buffer.pushed)
+            if not parts[-1].more:
+                self._lanes.end((source, lane))
+        self.session.buffer.bound = self._lanes.bound
+        self._found(self.session.feed(EventBatch.empty()), done)  # what waited for a lane that has come further
         return done
 
     def advance(self) -> Processed:
@@ -122,6 +133,8 @@ class Processing:
         ).to_bytes()
 
     def _one(self, source: str, messages: Messages, done: Processed) -> None:
+        if not len(messages):
+            return
         decoded = self._decoders[source].decode(messages)
         bad = BadEvents(OnBadEvent.SKIP, keep=None)
         rows = NumberedRows(decoded.rows, decoded.numbers, bad, self._prefix(source, messages))

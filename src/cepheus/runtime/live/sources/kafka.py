@@ -53,6 +53,7 @@ class KafkaReader:
         self._ready: deque[Messages] = deque()
         self._looked = 0.0
         self._known: list[int] = []
+        self._behind: dict[int, bool] = {}
 
     async def open(self, position: Position) -> None:
         """Connect, and begin where each partition was left; a new partition begins at its start."""
@@ -66,7 +67,7 @@ class KafkaReader:
             "group.id": described.group or "cepheus-live",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
-            "enable.partition.eof": False,
+            "enable.partition.eof": True,  # where a partition ends in what is no message, that alone tells
             "fetch.wait.max.ms": 5,
             "log_level": 0,
             **described.options,
@@ -84,6 +85,9 @@ class KafkaReader:
             ]
         )
         self._known = partitions
+        for number in partitions:
+            self._behind[number] = await asyncio.to_thread(self._is_behind_at_first, number)
+            self._ready.append(self._announced(number, behind=self._behind[number]))
 
     async def read(self) -> Messages | None:
         """The messages that were added, of one partition."""
@@ -118,28 +122,64 @@ class KafkaReader:
             await asyncio.to_thread(consumer.close)
 
     def _sort(self, found: list[Any], received: float) -> None:
-        """Put messages together by partition; each keeps its order."""
+        """Put messages together by partition, each in its order; first it is told of which partitions more is there."""
+        import confluent_kafka
+
         lanes: dict[int, list[Any]] = {}
+        ended: set[int] = set()
         for message in found:
             error = message.error()
-            if error is not None:
+            if error is None:
+                lanes.setdefault(message.partition(), []).append(message)
+                ended.discard(message.partition())
+            elif error.code() == confluent_kafka.KafkaError._PARTITION_EOF:
+                ended.add(message.partition())
+            else:
                 self._refuse(error)
-                continue
-            lanes.setdefault(message.partition(), []).append(message)
+        behind = {number: self._is_behind(number, lanes.get(number)) and number not in ended for number in self._known}
+        for partition in self._known:
+            changed = behind[partition] != self._behind[partition]
+            if changed and (behind[partition] or partition not in lanes):
+                self._ready.append(self._announced(partition, behind=behind[partition]))
+        self._behind = behind
         for partition, messages in lanes.items():
             numbers = np.array([message.offset() for message in messages], np.int64)
             self._offsets[str(partition)] = int(numbers[-1]) + 1
-            topic = self._described.topic
             self._ready.append(
                 Messages(
                     dict(self._offsets),
                     numbers,
                     [message.value() or b"null" for message in messages],
                     lane=str(partition),
-                    origins=[topic] * len(messages),
+                    origins=[self._described.topic] * len(messages),
                     received=received,
+                    more=behind[partition],
                 )
             )
+
+    def _announced(self, partition: int, *, behind: bool) -> Messages:
+        """No message, but word of whether more of a partition is there."""
+        return Messages(dict(self._offsets), range(0), lane=str(partition), origins=(), more=behind)
+
+    def _is_behind(self, partition: int, messages: list[Any] | None) -> bool:
+        """Whether more of a partition is there behind some messages, by what the broker has said lately."""
+        import confluent_kafka
+
+        place = confluent_kafka.TopicPartition(self._described.topic, partition)
+        _, end = self._consumer.get_watermark_offsets(place, cached=True)
+        if end < 0:
+            return self._behind[partition]
+        return bool(end > (messages[-1].offset() + 1 if messages else self._offsets.get(str(partition), 0)))
+
+    def _is_behind_at_first(self, partition: int) -> bool:
+        import confluent_kafka
+
+        place = confluent_kafka.TopicPartition(self._described.topic, partition)
+        try:
+            first, end = self._consumer.get_watermark_offsets(place, _METADATA_SECONDS)
+        except confluent_kafka.KafkaException as error:
+            raise Disconnected(f"no connection to Kafka ({error.args[0].str()})") from None
+        return bool(end > self._offsets.get(str(partition), first))
 
     def _refuse(self, error: Any) -> None:
         import confluent_kafka
