@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from lark import Lark, Token, Transformer, UnexpectedInput
 from lark.exceptions import VisitError
@@ -57,7 +57,7 @@ def parse_pattern(source: Source, start: int, end: int) -> RowPattern:
 
 @cache
 def _parser() -> Lark:
-    grammar = Path(__file__).with_name("row_pattern.lark").read_text(encoding="utf-8")
+    grammar = files(__package__).joinpath("row_pattern.lark").read_text("utf-8")
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
 
 
