@@ -83,6 +83,11 @@ class ReorderBuffer:
         """The time before which an arriving event is late."""
         return self._floor
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether the floor would be higher, had there been no bound; the next push lets it rise."""
+        return self._reach > self._floor
+
     def push(self, batch: EventBatch) -> Ordered:
         """Take events in the order of arrival; give those that may be processed now and those that are late."""
         if not len(batch):

@@ -104,7 +104,8 @@ class Processing:
             if not parts[-1].more:
                 self._lanes.end((source, lane))
         self.session.buffer.bound = self._lanes.bound
-        self._found(self.session.feed(EventBatch.empty()), done)  # what waited for a lane that has come further
+        if self.session.buffer.is_held_back:  # a lane may have come further, or be over
+            self._found(self.session.feed(EventBatch.empty()), done)
         return done
 
     def advance(self) -> Processed:
