@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from benchmarks.learning.generator import TARGET, Case, Scenario, draw
 from benchmarks.reports.section import Bar, Table, bar_table
 from cepheus.core.time import SECOND
-from cepheus.learning.evaluate import Score, firings, score
+from cepheus.learning.evaluate import all_together, firings, score
 from cepheus.learning.hints import Hints
 from cepheus.learning.history import History
 from cepheus.learning.learn import Settings, learn_history
@@ -79,15 +77,8 @@ def run(case: Case, seed: int = 1, budget: float = MOST_SECONDS) -> Result:
         score(fired, events, Ending(each.ending.type, 0, 0, (), 1.0), truth)
         for fired, each in zip(rows, outcome.candidates, strict=True)
     ]
-    return _together(scores, len(truth), seconds)
-
-
-def _together(scores: Sequence[Score], everything: int, seconds: float) -> Result:
-    found = np.unique(np.concatenate([each.found for each in scores]))
-    right = np.unique(np.concatenate([each.right for each in scores]))
-    alarms = np.unique(np.concatenate([each.alarms for each in scores]))
-    told = len(right) + len(alarms)
-    return Result(len(right) / told if told else 0.0, len(found) / everything, seconds)
+    together = all_together(scores, len(truth))
+    return Result(together.precision, together.recall, seconds)
 
 
 def bench_learning(console: Console, *, repeat: int, quick: bool, say: Callable[[str], None]) -> None:

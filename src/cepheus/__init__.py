@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from cepheus.core.schema import Attribute, EventType, Schema
     from cepheus.core.values import ValueType
     from cepheus.engine.base.ties import TieCounts
-    from cepheus.learning.door import learn
+    from cepheus.learning.door import learn, review
     from cepheus.learning.report import Learned
+    from cepheus.learning.review import Review
     from cepheus.notebook.found import Found
     from cepheus.runtime.embedded.counts import Counts
     from cepheus.runtime.embedded.detect import Detected, FileDetection
@@ -61,6 +62,7 @@ __all__ = [
     "LimitError",
     "OptionError",
     "Program",
+    "Review",
     "RuleBelief",
     "RuleError",
     "RunKeywords",
@@ -76,6 +78,7 @@ __all__ = [
     "compile",
     "learn",
     "match_recognize",
+    "review",
 ]
 
 _HOMES = {
@@ -100,8 +103,9 @@ _HOMES = {
     "cepheus.engine.base.ties": ("TieCounts",),
     "cepheus.runtime.embedded.detect": ("Detected", "FileDetection"),
     "cepheus.runtime.embedded.row_tables": ("match_recognize",),
-    "cepheus.learning.door": ("learn",),
+    "cepheus.learning.door": ("learn", "review"),
     "cepheus.learning.report": ("Learned",),
+    "cepheus.learning.review": ("Review",),
     "cepheus.notebook.found": ("Found",),
     "cepheus.runtime.embedded.counts": ("Counts",),
     "cepheus.runtime.embedded.session": ("Session",),

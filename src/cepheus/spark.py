@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from cepheus.learning.spark_door import learn
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.detect_files import detect_files
 from cepheus.runtime.spark.node_source import register_source
@@ -26,6 +27,7 @@ __all__ = [
     "Detection",
     "detect",
     "detect_files",
+    "learn",
     "match_recognize",
     "register_source",
     "serve_metrics",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from cepheus.learning.counting import extremes_of
 from cepheus.learning.history import Floats, Ints, Truths, TypeEvents
 
 MOST_ROWS = 4_000_000
 """No table grows longer than this."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bindings:
     """Rows of events that together may explain a trace, sorted by trace; ``events`` has, for each place of the draft,
     which event of its type stands there.
@@ -33,14 +35,14 @@ class Bindings:
         """Some rows, in their order."""
         return Bindings(self.trace[rows], {name: events[rows] for name, events in self.events.items()})
 
-    @property
+    @cached_property
     def starts(self) -> Ints:
         """Where the rows of each trace begin."""
         if not len(self.trace):
             return np.empty(0, np.int64)
         return np.flatnonzero(np.concatenate([[True], self.trace[1:] != self.trace[:-1]]))
 
-    @property
+    @cached_property
     def traces(self) -> Ints:
         """The traces that have a row."""
         return self.trace[self.starts]
@@ -66,10 +68,7 @@ def extremes(bindings: Bindings, values: Floats, *, highest: bool) -> Floats:
     >>> extremes(table, np.array([1.0, 3.0, np.nan]), highest=True).tolist()
     [3.0, -inf]
     """
-    worst = -np.inf if highest else np.inf
-    known = np.where(np.isnan(values), worst, values)
-    reduce = np.maximum if highest else np.minimum
-    return np.asarray(reduce.reduceat(known, bindings.starts)) if len(bindings) else np.empty(0)
+    return extremes_of(bindings.starts, values, highest)
 
 
 def joined(bindings: Bindings, name: str, events: TypeEvents, times: Ints, window: int) -> Bindings:

@@ -1,8 +1,9 @@
-"""``cepheus.learn``: rules from history, in one call."""
+"""``cepheus.learn`` and ``cepheus.review``: rules from history, and what history says of rules, in one call each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Collection, Iterable
 from typing import Unpack
 
 from cepheus.core.errors import OptionError
@@ -13,6 +14,9 @@ from cepheus.learning.learn import Say, Settings, learn_history
 from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.reading import HistoryInput, read_history
 from cepheus.learning.report import Learned
+from cepheus.learning.review import Review, review_rules
+from cepheus.rules.check.check import name_rules
+from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 
 
 def learn(
@@ -33,6 +37,7 @@ def learn(
     held_out: float = 0.3,
     budget: float = 300.0,
     seed: int = 1,
+    resume: str | os.PathLike[str] | None = None,
     say: Say = lambda _what, _best: None,
     **options: Unpack[RunKeywords],
 ) -> Learned:
@@ -48,8 +53,9 @@ def learn(
     compared with constants, attributes to ``trust`` though they look like the label.
 
     Rules are judged by F1; with an ``alarm_cost`` by that cost of a false alarm, where a miss costs 1. The search ends
-    after ``budget`` seconds with the best that it has; the same ``seed`` gives the same rules. ``say`` is told what is
-    being tried and the best F1 so far. The other keywords are those of ``Program.detect``: names of columns, units.
+    after ``budget`` seconds with the best that it has; the same ``seed`` gives the same rules. With ``resume`` the
+    progress is kept in that file, and a search that was stopped goes on from it. ``say`` is told what is being tried
+    and the best F1 so far. The other keywords are those of ``Program.detect``: names of columns, units.
 
     >>> from cepheus.core.event import Event
     >>> temps = [Event("Temp", 10 * n, {"value": float(20 + 37 * n % 40)}) for n in range(1, 400)]
@@ -74,18 +80,71 @@ def learn(
         budget=budget,
         alarm_cost=alarm_cost,
     )
-    if not isinstance(target, str) or not target.isidentifier():
-        raise OptionError.of(
-            "learn-target", f"{target!r} is not the name of a type of events", hint="target='Incident'"
-        )
+    check_target(target)
     events = History.of(read_history(history, run))
     if not events.types:
         raise OptionError.of("learn-target", "the history has no events")
     if occurrences is None:
         known = Occurrences.among(events, target)
     else:
-        if target in events.types:
-            message = f"the history has events of type '{target}', and occurrences are given besides"
-            raise OptionError.of("learn-target", message, hint="leave out one of them")
+        check_apart(target, events.types)
         known, events = Occurrences.of(read_history(occurrences, run, target), target, events)
-    return Learned(learn_history(events, known, hints, settings, say))
+    return Learned(learn_history(events, known, hints, settings, say, resume))
+
+
+def check_target(target: object) -> None:
+    """Refuse what no type of events can be called."""
+    if not isinstance(target, str) or not target.isidentifier():
+        raise OptionError.of(
+            "learn-target", f"{target!r} is not the name of a type of events", hint="target='Incident'"
+        )
+
+
+def check_apart(target: str, types: Collection[str]) -> None:
+    """Refuse occurrences that are given twice."""
+    if target in types:
+        message = f"the history has events of type '{target}', and occurrences are given besides"
+        raise OptionError.of("learn-target", message, hint="leave out one of them")
+
+
+def review(
+    rules: RuleSource,
+    history: HistoryInput,
+    target: str | None = None,
+    *,
+    occurrences: HistoryInput | None = None,
+    slack: Duration | None = None,
+    seed: int = 1,
+    say: Say = lambda _what, _best: None,
+    **options: Unpack[RunKeywords],
+) -> Review:
+    """Do rules that are in use still hold? How they did in the course of a history, which of their numbers have moved.
+
+    ``target`` is what the rules tell, by default the one type that they define; events of that type in the history mark
+    it, or else ``occurrences``, as for ``learn``. Thresholds of attributes and aggregates and windows are set otherwise
+    where that is better in the recent part of history, and also on the last occurrences, which it was not fitted to.
+
+    >>> from cepheus.core.event import Event
+    >>> temps = [Event("Temp", 10 * n, {"value": float(20 + 37 * n % 40)}) for n in range(1, 800)]
+    >>> alarms = [Event("Alarm", t.time) for t in temps if t.attributes["value"] > (45 if t.time < 4000 else 50)]
+    >>> print(review("rule Hot define Alarm() from Temp(value > 45)", temps + alarms).reviewed[0].moved[0])
+    Temp.value > 45: 50 in place of 45 (F1 0.885 to 1.000)
+    """
+    run = RunOptions.of(**options)
+    given = name_rules(read_rules(rules, run.unit))
+    names = sorted({rule.composite.name for rule in given.rules})
+    if target is None and len(names) != 1:
+        hint = f"name one: {', '.join(names)}" if names else "write rules of TESLA"
+        raise OptionError.of("review", "the rules do not define one type of events to review", hint=hint)
+    chosen = names[0] if target is None else target
+    check_target(chosen)
+    events = History.of(read_history(history, run))
+    if not events.types:
+        raise OptionError.of("learn-target", "the history has no events")
+    if occurrences is None:
+        known = Occurrences.among(events, chosen)
+    else:
+        check_apart(chosen, events.types)
+        known, events = Occurrences.of(read_history(occurrences, run, chosen), chosen, events)
+    off = None if slack is None else microseconds_of(slack)
+    return review_rules(given, events, known, slack=off, seed=seed, say=say)

@@ -254,9 +254,4 @@ def aggregated(function: str, owner: Ints, values: Floats, rows: int) -> Floats:
 
 def attributes_of(history: History, event_type: str) -> Sequence[Column]:
     """The attributes of a type that say anything: those with one value for all events do not."""
-    found = []
-    for column in history.types[event_type].columns.values():
-        known = column.values[~np.isnan(column.values)]
-        if len(known) and (known.min() < known.max() or len(known) < len(column.values)):
-            found.append(column)
-    return found
+    return [column for column in history.types[event_type].columns.values() if column.tells]

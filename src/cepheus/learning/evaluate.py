@@ -18,8 +18,9 @@ from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.terminators import Ending
 from cepheus.learning.traces import claimed
 from cepheus.rules.check import check
-from cepheus.rules.expressions import AttributeRef
+from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.model import Assignment, Rule, RuleSet
+from cepheus.rules.walk import walk
 from cepheus.runtime.embedded.catalog import Catalog
 
 ROW = "cepheus_row"
@@ -30,19 +31,27 @@ CHUNK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a rule finds: ``found`` are the occurrences, by number, ``missed`` the others, ``alarms`` the rows of
-    terminators that are none.
+    """What a rule finds: ``found`` are the occurrences, by number, ``missed`` the others; ``right`` and ``alarms`` are
+    the terminators at which it fires, those that belong to occurrences and the others, each by what tells it from all
+    others. ``uncounted`` are further false alarms that are only counted.
     """
 
     found: Ints
     missed: Ints
     right: Ints
     alarms: Ints
+    alarm_times: Ints
+    uncounted: int = 0
+
+    @property
+    def false_alarms(self) -> int:
+        """How many false alarms there are."""
+        return len(self.alarms) + self.uncounted
 
     @property
     def precision(self) -> float:
         """The share of what is told that is an occurrence."""
-        told = len(self.right) + len(self.alarms)
+        told = len(self.right) + self.false_alarms
         return len(self.right) / told if told else 0.0
 
     @property
@@ -58,10 +67,26 @@ class Score:
         return 2 * self.precision * self.recall / together if together else 0.0
 
 
-def firings(rules: Sequence[Rule], history: History, span: tuple[int, int], before: int) -> list[Ints]:
+def all_together(scores: Sequence[Score], everything: int) -> Score:
+    """What several rules find together, of so many occurrences."""
+    found = np.unique(np.concatenate([each.found for each in scores]))
+    alarms, first = np.unique(np.concatenate([each.alarms for each in scores]), return_index=True)
+    return Score(
+        found,
+        np.setdiff1d(np.arange(everything), found),
+        np.unique(np.concatenate([each.right for each in scores])),
+        alarms,
+        np.concatenate([each.alarm_times for each in scores])[first],
+        sum(each.uncounted for each in scores),
+    )
+
+
+def firings(
+    rules: Sequence[Rule], history: History, span: tuple[int, int], before: int, support: Sequence[Rule] = ()
+) -> list[Ints]:
     """For each rule the rows of the terminators at which it fires within a span of time.
 
-    Events up to ``before`` microseconds earlier are seen, too.
+    Events up to ``before`` microseconds earlier are seen, too. Rules of ``support`` make events that others look at.
     """
     if not rules:
         return []
@@ -78,10 +103,10 @@ def firings(rules: Sequence[Rule], history: History, span: tuple[int, int], befo
         starts=None,
     )
     counted = [_counting(rule, f"candidate{place}") for place, rule in enumerate(rules)]
-    used = {name for rule in rules for name in _types_of(rule)}
+    used = {name for rule in (*rules, *support) for name in _types_of(rule)}
     types = [each.event_type for name, each in history.types.items() if name in used]
     schema = Schema(EventType(each.name, (*each.attributes, Attribute(ROW, ValueType.INT))) for each in types)
-    catalog = Catalog.of(check(RuleSet(rules=tuple(counted)), schema=schema, closed=False), schema)
+    catalog = Catalog.of(check(RuleSet(rules=(*counted, *support)), schema=schema, closed=False), schema)
     engine = create(RunOptions(engine=AUTO, threads=1), catalog.rules, catalog.types)
     found: list[list[Ints]] = [[] for _ in rules]
     for start in range(0, len(numbered), CHUNK):
@@ -96,12 +121,7 @@ def _within(rows: Ints, batch: EventBatch, span: tuple[int, int]) -> Ints:
 
 
 def _types_of(rule: Rule) -> set[str]:
-    names = {rule.pattern.terminator.type}
-    for item in rule.pattern.items:
-        event = getattr(item, "event", None) or getattr(getattr(item, "aggregate", None), "event", None)
-        if event is not None:
-            names.add(event.type)
-    return names
+    return {node.type for node in walk(rule) if isinstance(node, EventPattern)}
 
 
 def _counting(rule: Rule, name: str) -> Rule:
@@ -116,6 +136,8 @@ def _collect(made: EventBatch, found: list[list[Ints]]) -> None:
         return
     rows = np.asarray(made.columns[ROW, ValueType.INT].to_numpy(zero_copy_only=False), np.int64)
     for code, name in enumerate(made.types):
+        if not name.startswith("cepheus_candidate"):
+            continue
         found[int(name.removeprefix("cepheus_candidate"))].append(np.unique(rows[made.codes == code]))
 
 
@@ -127,4 +149,5 @@ def score(rows: Ints, history: History, ending: Ending, occurrences: Occurrences
     fired: Truths = np.isin(events.rows[numbers], rows)
     found = np.unique(owner[fired])
     missed = np.setdiff1d(np.arange(len(occurrences)), found)
-    return Score(found, missed, rows[at_occurrence], rows[~at_occurrence])
+    alarms = rows[~at_occurrence]
+    return Score(found, missed, rows[at_occurrence], alarms, history.batch.times[alarms])

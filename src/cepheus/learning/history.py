@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ LEARNED_TYPES = (ValueType.BOOL, ValueType.INT, ValueType.FLOAT, ValueType.STRIN
 """Types of attributes that rules are learned over: times and lists are left alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """An attribute of all events of one type; a text or truth is its code, a missing value NaN."""
 
@@ -34,6 +35,23 @@ class Column:
     def is_number(self) -> bool:
         """Whether its values have an order."""
         return self.type in (ValueType.INT, ValueType.FLOAT)
+
+    @cached_property
+    def tells(self) -> bool:
+        """Whether it says anything: one with the same value for all events does not."""
+        known = self.values[~np.isnan(self.values)]
+        return len(known) > 0 and bool(known.min() < known.max() or len(known) < len(self.values))
+
+    @cached_property
+    def recurs(self) -> bool:
+        """Whether its values come back, as those of a key do and those of a measurement do not."""
+        known = self.values[:20_000]
+        return len(np.unique(known)) <= max(2, len(known) // 5)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different values it has."""
+        return len(np.unique(self.values))
 
     def comparable(self, other: Column) -> bool:
         """Whether values of both can be equal."""
@@ -89,7 +107,7 @@ class History:
         values: dict[tuple[str, ValueType], Floats] = {}
         for (name, kind), column in batch.columns.items():
             if kind in LEARNED_TYPES:
-                values[name, kind] = _floats(column, kind, codes)
+                values[name, kind] = floats_of(column, kind, codes)
         order = np.argsort(batch.codes, kind="stable")
         counts = np.bincount(batch.codes, minlength=len(batch.types))
         ends = np.cumsum(counts)
@@ -122,7 +140,7 @@ class History:
         return self.texts[int(code)]
 
 
-def _floats(column: pa.Array, kind: ValueType, codes: dict[str, int]) -> Floats:
+def floats_of(column: pa.Array, kind: ValueType, codes: dict[str, int]) -> Floats:
     """A column as floats; texts get codes that are the same for equal texts of all columns."""
     if kind is not ValueType.STRING:
         plain = pc.cast(column, pa.float64(), safe=False) if kind is not ValueType.BOOL else pc.cast(column, pa.int8())

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import time as clock
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from cepheus.core.errors import OptionError
+from cepheus.learning.candidates import Candidate
 from cepheus.learning.drafts import Draft, bind, column_at
-from cepheus.learning.evaluate import Score, firings, score
+from cepheus.learning.evaluate import Score, all_together
 from cepheus.learning.hints import Hints
 from cepheus.learning.history import History, Ints
 from cepheus.learning.leaks import check_hints, refuse_leaks
 from cepheus.learning.occurrences import Occurrences
+from cepheus.learning.past import MemoryPast, Past, Say
+from cepheus.learning.resuming import Progress
 from cepheus.learning.search import Effort, search
-from cepheus.learning.significance import LEVEL, p_value
+from cepheus.learning.significance import LEVEL
 from cepheus.learning.state import State, Task, places_of
-from cepheus.learning.terminators import Ending, find_endings
-from cepheus.learning.traces import TERMINATOR, claimed, cut
+from cepheus.learning.terminators import MOST_LOOKED_AT, Ending, find_endings
+from cepheus.learning.traces import TERMINATOR
 from cepheus.learning.tuning import tuned
-from cepheus.learning.writing import Outputs, write_rule
+from cepheus.learning.writing import write_rule
 from cepheus.rules.model import Rule
 
 REACH = 400
@@ -31,8 +35,6 @@ CARES = (8.0, 2.5)
 """What losing an occurrence costs the search: first much, for one rule that explains all, then less, for several."""
 
 GOOD = 0.97
-Say = Callable[[str, float], None]
-"""Told what is being tried, and the best F1 so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +65,13 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A draft as a rule, and what it found while learning."""
-
-    draft: Draft
-    ending: Ending
-    outputs: Outputs
-    each: frozenset[str]
-    trained: Score
-
-    def rule(self, history: History, target: str, name: str) -> Rule:
-        """The rule."""
-        return write_rule(self.draft, history, target, name, self.outputs, self.each)
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What was learned: rules, best first, with what each finds in held-out history, and what all find together.
 
     ``significant`` tells whether that is more than chance; if not, nothing was found.
     """
 
-    history: History
+    past: Past
     occurrences: Occurrences
     split: int
     candidates: tuple[Candidate, ...]
@@ -95,6 +82,11 @@ class Outcome:
     out_of_time: bool = False
     considered: int = 0
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def history(self) -> History:
+        """The events in memory."""
+        return self.past.history
 
     @property
     def significant(self) -> bool:
@@ -111,30 +103,30 @@ class Outcome:
 class Learning:
     """One run of learning: what it is given, and what it has found so far."""
 
-    history: History
+    past: Past
     occurrences: Occurrences
     hints: Hints
     settings: Settings
     say: Say = lambda _what, _best: None
+    resume: str | os.PathLike[str] | None = None
+    progress: Progress = field(default_factory=Progress)
     considered: int = 0
     best: float = 0.0
 
     def run(self) -> Outcome:
         """Learn rules from the earlier part of history and test them on the later part."""
         started = clock.monotonic()
-        check_hints(self.hints)
-        self.hints.check(self.history)
-        self.history = self.hints.apply(self.history)
-        if not self.history.types:
+        if not self.past.history.types:
             raise OptionError.of("learn-target", "the history has no events besides the occurrences")
+        self.progress = Progress.at(self.resume, self._search())
         rng = np.random.default_rng(self.settings.seed)
         split = self.occurrences.split_at(1 - self.settings.held_out)
         until = started + self.settings.budget
         early = self.occurrences.between(-(2**62), split)
-        candidates = self._cover(early, (self.history.span[0], split), until, rng)
+        candidates = self._cover(early, (self.past.span[0], split), until)
         tested, together, chance = self._test(candidates, split, rng)
         return Outcome(
-            self.history,
+            self.past,
             self.occurrences,
             split,
             tuple(candidates),
@@ -148,46 +140,63 @@ class Learning:
 
     # ---- Learning -------------------------------------------------------------------------------------------------
 
-    def _cover(
-        self, early: Occurrences, span: tuple[int, int], until: float, rng: np.random.Generator
-    ) -> list[Candidate]:
+    def _search(self) -> str:
+        """What tells this search from all others."""
+        given = replace(self.settings, budget=1.0)
+        counts = f"{self.past.count} events, {len(self.occurrences)} {self.occurrences.target}"
+        return f"{counts}, {self.past.span}, {given}, {self.hints}"
+
+    def _cover(self, early: Occurrences, span: tuple[int, int], until: float) -> list[Candidate]:
         """Rules one after the other, each for the occurrences that those before it miss."""
         found: list[Candidate] = []
         missed = np.arange(len(early))
         while len(found) < self.settings.most_rules and len(missed) >= max(3, 0.05 * len(early)):
-            made = self._one_rule(early, missed, span, until, rng)
+            made = self._one_rule(early, missed, span, until, len(found))
             if made is None or (found and not _adds(found, made, early)):
                 break
             found.append(made)
             missed = np.setdiff1d(missed, made.trained.found)
             if clock.monotonic() > until:
                 break
-        return _telling_the_same(sorted(found, key=lambda each: -each.trained.f1), self.history)
+        return _telling_the_same(sorted(found, key=lambda each: -each.trained.f1), self.past.history)
 
     def _one_rule(
-        self, early: Occurrences, missed: Ints, span: tuple[int, int], until: float, rng: np.random.Generator
+        self, early: Occurrences, missed: Ints, span: tuple[int, int], until: float, number: int
     ) -> Candidate | None:
         best: Candidate | None = None
-        endings = find_endings(self.history, early.take(missed), rng, self.settings.slack)
+        rng = np.random.default_rng([self.settings.seed, number])
+        endings = find_endings(
+            self.past.history,
+            early.take(self.past.look_at(early, missed)),
+            rng,
+            self.settings.slack,
+            moments=self.past.moments(rng, MOST_LOOKED_AT),
+        )
         if self.hints.terminator is not None:
             endings = [each for each in endings if each.type == self.hints.terminator]
-        for ending, horizon, care in self._attempts(endings):
+        for place, (ending, horizon, care) in enumerate(self._attempts(endings)):
             if best is not None and (clock.monotonic() > until or _quality(best, missed) >= GOOD):
                 break
-            made = self._attempt(early, missed, span, (ending, horizon, care), until, rng)
+            attempt = f"{number}.{place}"
+            if self.progress.knows(attempt):
+                made = self.progress.recall(attempt, self.past.history)
+            else:
+                own = np.random.default_rng([self.settings.seed, number, place])
+                made = self._attempt(early, missed, span, (ending, horizon, care), until, own)
+                if clock.monotonic() <= until:  # or it was not brought to its end
+                    self.progress.record(attempt, made, self.past.history)
             if made is not None and (best is None or _quality(made, missed) > _quality(best, missed) + 0.005):
                 best = made
                 self.best = max(self.best, best.trained.f1)
         return best
 
     def _attempts(self, endings: list[Ending]) -> Iterator[tuple[Ending, int, float]]:
-        first, last = self.history.span
-        reach = round(REACH * (last - first + 1) / max(sum(map(len, self.history.types.values())), 1))
-        horizon = self.hints.window or self.hints.longest or max(min(reach, (last - first) // 4), 1)
+        first, last = self.past.span
+        horizon = horizon_of(self.past.span, self.past.count, self.hints)
         for care in CARES:
             for ending in endings:
                 yield ending, horizon, care
-        if self.hints.window is None and self.hints.longest is None:
+        if self.hints.window is None and self.hints.longest is None and self.past.reach is None:
             for ending in endings[:1]:
                 yield ending, min(4 * horizon, (last - first) // 4), CARES[0]
 
@@ -201,11 +210,10 @@ class Learning:
         rng: np.random.Generator,
     ) -> Candidate | None:
         ending, horizon, care = attempt
-        hard: Ints | None = None
         best: Candidate | None = None
         root: Draft | None = None
         for _ in range(2):
-            traces = cut(self.history, ending, early, span, rng, hard=hard)
+            traces = self.past.cut(ending, early, span, rng, None if best is None else best.trained)
             if not traces.positive.any():
                 return best
             wanted = np.isin(traces.occurrence, missed)
@@ -221,10 +229,9 @@ class Learning:
                 return best
             if best is None or made.trained.f1 > best.trained.f1:
                 best = made
-            if len(made.trained.alarms) <= 0.02 * max(len(made.trained.right), 1) or effort.over:
+            if made.trained.false_alarms <= 0.02 * max(len(made.trained.right), 1) or effort.over:
                 break
-            hard = np.searchsorted(traces.terminators.rows, made.trained.alarms)  # look at the mistakes, and go on
-            root = made.draft
+            root = made.draft  # look at the mistakes, and go on
         return best
 
     def _told(self, what: str, _: State | None) -> None:
@@ -239,13 +246,13 @@ class Learning:
             names = frozenset(place.name for place in state.draft.places)
             depended = frozenset(name for name in names if _has_dependants(state.draft, name))
             for each in {frozenset(), depended}:
-                rule = write_rule(state.draft, self.history, early.target, "tried", {}, each)
+                rule = write_rule(state.draft, self.past.history, early.target, "tried", {}, each)
                 tried.append((state, each, rule))
         self.considered += len(tried)
-        rows = firings([rule for *_, rule in tried], self.history, span, 0)
+        rules = [rule for *_, rule in tried]
+        scores = self.past.scores(rules, [task.traces.ending] * len(rules), early, span)
         best: Candidate | None = None
-        for (state, each, _), fired in zip(tried, rows, strict=True):
-            result = score(fired, self.history, task.traces.ending, early)
+        for (state, each, _), result in zip(tried, scores, strict=True):
             if best is None or result.f1 > best.trained.f1 + 1e-9:
                 outputs = find_outputs(state, task, early)
                 best = Candidate(state.draft, task.traces.ending, outputs, each, result)
@@ -260,25 +267,21 @@ class Learning:
         if not candidates:
             return [], None, 1.0
         later = self.occurrences.between(split, 2**62)
-        span = (split, self.history.span[1] + 1)
-        rules = [each.rule(self.history, later.target, "tested") for each in candidates]
-        rows = firings(rules, self.history, span, split - self.history.span[0])
-        tested = [score(fired, self.history, each.ending, later) for fired, each in zip(rows, candidates, strict=True)]
-        chances = []
-        for fired, each in zip(rows, candidates, strict=True):
-            events = self.history.types[each.ending.type]
-            inside = (events.times >= span[0]) & (events.times < span[1])
-            labelled = np.zeros(len(events), np.bool_)
-            labelled[claimed(events, each.ending, later)[1]] = True
-            chances.append(p_value(np.isin(events.rows[inside], fired), labelled[inside], rng))
-        found = np.unique(np.concatenate([each.found for each in tested]))
-        together = Score(
-            found,
-            np.setdiff1d(np.arange(len(later)), found),
-            np.unique(np.concatenate([each.right for each in tested])),
-            np.unique(np.concatenate([each.alarms for each in tested])),
-        )
-        return tested, together, min(1.0, min(chances) * len(chances))
+        span = (split, self.past.span[1] + 1)
+        rules = [each.rule(self.past.history, later.target, "tested") for each in candidates]
+        endings = [each.ending for each in candidates]
+        tested = self.past.scores(rules, endings, later, span)
+        chances = [
+            self.past.chance(found, ending, later, span, rng) for found, ending in zip(tested, endings, strict=True)
+        ]
+        return tested, all_together(tested, len(later)), min(1.0, min(chances) * len(chances))
+
+
+def horizon_of(span: tuple[int, int], count: int, hints: Hints) -> int:
+    """How far rules may look back, in microseconds: as a hint says, or as far as ``REACH`` events do on average."""
+    first, last = span
+    usual = max(min(round(REACH * (last - first + 1) / max(count, 1)), (last - first) // 4), 1)
+    return hints.window or hints.longest or usual
 
 
 def _telling_the_same(candidates: list[Candidate], history: History) -> list[Candidate]:
@@ -302,7 +305,7 @@ def _telling_the_same(candidates: list[Candidate], history: History) -> list[Can
 def _quality(candidate: Candidate, missed: Ints) -> float:
     """The F1 of a rule where only some occurrences are asked for."""
     found = len(np.intersect1d(candidate.trained.found, missed))
-    return 2 * found / (found + len(candidate.trained.alarms) + len(missed)) if found else 0.0
+    return 2 * found / (found + candidate.trained.false_alarms + len(missed)) if found else 0.0
 
 
 def _adds(found: list[Candidate], made: Candidate, early: Occurrences) -> bool:
@@ -310,7 +313,7 @@ def _adds(found: list[Candidate], made: Candidate, early: Occurrences) -> bool:
 
     def together(several: list[Candidate]) -> float:
         hits = len(np.unique(np.concatenate([each.trained.found for each in several])))
-        alarms = len(np.unique(np.concatenate([each.trained.alarms for each in several])))
+        alarms = all_together([each.trained for each in several], len(early)).false_alarms
         return 2 * hits / (hits + alarms + len(early))
 
     return together([*found, made]) > together(found) + 0.01
@@ -353,11 +356,18 @@ def _last_rows(state: State) -> Ints:
 
 
 def learn_history(
-    history: History, occurrences: Occurrences, hints: Hints, settings: Settings, say: Say = lambda _what, _best: None
+    history: History,
+    occurrences: Occurrences,
+    hints: Hints,
+    settings: Settings,
+    say: Say = lambda _what, _best: None,
+    resume: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Learn rules that tell the occurrences from the history; nothing of the target's type may be in the history."""
     without = replace(history, types={k: v for k, v in history.types.items() if k != occurrences.target})
-    return Learning(without, occurrences, hints, settings, say).run()
+    check_hints(hints)
+    hints.check(without)
+    return Learning(MemoryPast(hints.apply(without)), occurrences, hints, settings, say, resume).run()
 
 
-__all__ = ["TERMINATOR", "Candidate", "Learning", "Outcome", "Settings", "bind", "learn_history"]
+__all__ = ["TERMINATOR", "Candidate", "Learning", "Outcome", "Say", "Settings", "bind", "horizon_of", "learn_history"]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from cepheus.core.time import format_duration
 from cepheus.learning.drafts import Absence, Bound, Condition, Draft, Link, Part, Place
-from cepheus.learning.evaluate import firings, score
 from cepheus.learning.history import History
 from cepheus.learning.learn import Candidate, Outcome
 from cepheus.learning.tuning import without_each
@@ -45,11 +44,10 @@ def reasons(outcome: Outcome, candidate: Candidate) -> list[Reason]:
         write_rule(draft, outcome.history, outcome.occurrences.target, "lighter", {}, _still(candidate, draft))
         for _, draft in lighter
     ]
-    span = (outcome.split, outcome.history.span[1] + 1)
-    rows = firings(rules, outcome.history, span, outcome.split - outcome.history.span[0])
+    span = (outcome.split, outcome.past.span[1] + 1)
+    scores = outcome.past.scores(rules, [candidate.ending] * len(rules), outcome.later, span)
     found = []
-    for (part, _), fired in zip(lighter, rows, strict=True):
-        result = score(fired, outcome.history, candidate.ending, outcome.later)
+    for (part, _), result in zip(lighter, scores, strict=True):
         words = described(part, outcome.history, candidate.draft)
         found.append(Reason(words, result.precision, result.recall, result.f1))
     return found

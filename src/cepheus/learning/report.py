@@ -55,7 +55,7 @@ class LearnedRule:
     @property
     def false_alarms(self) -> list[int]:
         """The times in the held-out part at which it gives a false alarm, in microseconds."""
-        found: list[int] = self.outcome.history.batch.times[self.tested.alarms].tolist()
+        found: list[int] = self.tested.alarm_times.tolist()
         return found
 
     @cached_property
@@ -119,7 +119,7 @@ class Learned:
         lines = [
             f"precision {learned.precision:.3f}, recall {learned.recall:.3f}, F1 {learned.f1:.3f} on held-out history: "
             f"{len(learned.tested.found)} found, {len(learned.missed)} missed, "
-            f"{len(learned.false_alarms)} false alarms",
+            f"{learned.tested.false_alarms} false alarms",
             *learned.reasons,
         ]
         comments = "".join(f"-- {' '.join(line.splitlines())}\n" for line in lines)

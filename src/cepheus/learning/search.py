@@ -127,7 +127,7 @@ def evidence(task: Task, before: State, after: State) -> float:
 
 def value(state: State, task: Task) -> float:
     """What a state is worth in the end: F1, or what the user's costs say, less a penalty for its size."""
-    return float(task.final(np.array([state.found]), np.array([state.alarms]))[0]) - task.penalty * state.draft.size
+    return task.final(state.found, state.alarms) - task.penalty * state.draft.size
 
 
 def _different(states: list[State], most: int, simple: int) -> list[State]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from cepheus.learning.bindings import Bindings, extremes
+from cepheus.learning.counting import COST, F1, SEARCHED, best_thresholds, counted_where
 from cepheus.learning.drafts import Bound, Condition, Draft, attributes_of
 from cepheus.learning.hints import Hints
-from cepheus.learning.history import Column, Floats, History, Truths
+from cepheus.learning.history import Column, Floats, History, Ints, Truths
 from cepheus.learning.terminators import is_category
 from cepheus.learning.traces import TERMINATOR, Traces
 
@@ -19,12 +22,13 @@ FLOOR = 0.02
 """False alarms below this share of what is found weigh little: recall counts more then."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """What is to be learned from: traces, hints, how far to look back (microseconds), what losing an occurrence costs.
 
     ``wanted`` are the traces that count: where other rules have explained some, the others. With an ``alarm_cost``,
-    that of a false alarm where a miss costs 1, rules are judged by that instead of F1.
+    that of a false alarm where a miss costs 1, rules are judged by that instead of F1. Where traces are a sample of
+    those of another task, ``sampled_from`` is how many occurrences that one wants.
     """
 
     traces: Traces
@@ -34,46 +38,60 @@ class Task:
     wanted: Truths
     penalty: float = 0.002
     alarm_cost: float | None = None
+    sampled_from: float | None = None
 
     @property
     def history(self) -> History:
         """The events."""
         return self.traces.history
 
-    @property
+    @cached_property
     def all_wanted(self) -> float:
         """How many occurrences are to be found."""
+        if self.sampled_from is not None:
+            return self.sampled_from
         weight = self.traces.weight
         return float(self.traces.all_positive - weight[self.traces.positive & ~self.wanted].sum())
 
-    def counts(self, traces: Iterable[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[float, float]:
-        """How many occurrences and how many false alarms found traces are."""
-        found = np.asarray(traces, np.int64)
-        weight, positive = self.traces.weight[found], self.traces.positive[found]
-        return float(weight[positive & self.wanted[found]].sum()), float(weight[~positive].sum())
+    @cached_property
+    def gains(self) -> Floats:
+        """How many wanted occurrences each trace stands for."""
+        return np.where(self.traces.positive & self.wanted, self.traces.weight, 0.0)
 
-    def worth(self, found: Floats, alarms: Floats) -> Floats:
+    @cached_property
+    def losses(self) -> Floats:
+        """How many false alarms each trace stands for."""
+        return np.where(self.traces.positive, 0.0, self.traces.weight)
+
+    def counts(self, traces: Ints) -> tuple[float, float]:
+        """How many occurrences and how many false alarms found traces are."""
+        return float(self.gains[traces].sum()), float(self.losses[traces].sum())
+
+    def judge(self, *, final: bool) -> tuple[int, float, float, float]:
+        """By what thresholds are judged: what to count, the occurrences wanted, what is dear, and the floor."""
+        if not final:
+            return SEARCHED, self.all_wanted, self.care, FLOOR
+        if self.alarm_cost is None:
+            return F1, self.all_wanted, 0.0, 0.0
+        return COST, self.all_wanted, self.alarm_cost, 0.0
+
+    def worth(self, found: float, alarms: float) -> float:
         """What finding so many occurrences with so many false alarms is worth to the search: losses are dear, alarms
         count by their logarithm, as further parts may still remove them.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worth = self.care * np.log(found / max(self.all_wanted, 1.0)) - np.log(alarms / found + FLOOR)
-        return np.where(found > 0, worth, -np.inf)
+        if found <= 0:
+            return -math.inf
+        return self.care * math.log(found / max(self.all_wanted, 1.0)) - math.log(max(alarms, 0.0) / found + FLOOR)
 
-    def final(self, found: Floats, alarms: Floats) -> Floats:
+    def final(self, found: float, alarms: float) -> float:
         """What finding so many occurrences with so many false alarms is worth in the end, at most 1."""
         if self.alarm_cost is None:
-            return np.asarray(2 * found / (found + alarms + max(self.all_wanted, 1e-9)))
-        return np.asarray((found - self.alarm_cost * alarms) / max(self.all_wanted, 1e-9))
+            return 2 * found / (found + alarms + max(self.all_wanted, 1e-9))
+        return (found - self.alarm_cost * alarms) / max(self.all_wanted, 1e-9)
 
     def worth_of(self, bindings: Bindings, mask: Truths) -> float:
         """What is left is worth, if only some rows are kept."""
-        kept = bindings.trace[mask]
-        if not len(kept):
-            return -np.inf
-        traces = kept[np.concatenate([[True], kept[1:] != kept[:-1]])]
-        found, alarms = self.counts(traces)
-        return float(self.worth(np.array([found]), np.array([alarms]))[0])
+        return self.worth(*counted_where(bindings.trace, mask, self.gains, self.losses))
 
     def may_be_constant(self, event_type: str, column: Column) -> bool:
         """Whether an attribute may be compared with a constant: keys may not."""
@@ -108,12 +126,34 @@ class State:
     def of(cls, task: Task, draft: Draft, bindings: Bindings, by: str = "") -> State:
         """Count what a draft finds."""
         found, alarms = task.counts(bindings.traces)
-        worth = float(task.worth(np.array([found]), np.array([alarms]))[0])
-        return cls(draft, bindings, found, alarms, worth, by)
+        return cls(draft, bindings, found, alarms, task.worth(found, alarms), by)
 
     def f1(self, task: Task) -> float:
         """The harmonic mean of precision and recall, as far as the traces tell."""
         return 2 * self.found / (self.found + self.alarms + task.all_wanted) if self.found else 0.0
+
+
+MOST_SAMPLED = 400, 800
+"""So many positive and negative traces tell what is worth a closer look."""
+
+
+def sampled(state: State, task: Task) -> tuple[State, Task]:
+    """The state on an even sample of its traces, with a task in which these stand for all of them.
+
+    Which of many types is relevant shows in a few hundred traces; thresholds are then set by all.
+    """
+    traces = state.bindings.traces
+    positive = task.traces.positive[traces]
+    drawn, weight = np.zeros(len(task.traces), np.bool_), task.traces.weight.copy()
+    both = (traces[positive & task.wanted[traces]], state.found), (traces[~positive], state.alarms)
+    if all(len(own) <= most for (own, _), most in zip(both, MOST_SAMPLED, strict=True)):
+        return state, task
+    for (own, stands_for), most in zip(both, MOST_SAMPLED, strict=True):
+        kept = own[(np.arange(min(most, len(own))) * len(own)) // max(min(most, len(own)), 1)]
+        drawn[kept] = True
+        weight[kept] *= stands_for / max(weight[kept].sum(), 1e-9)
+    small = replace(task, traces=replace(task.traces, weight=weight), sampled_from=task.all_wanted)
+    return State.of(small, state.draft, state.bindings.where(drawn[state.bindings.trace])), small
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,29 +198,34 @@ def cuts(task: Task, bindings: Bindings, values: Floats, *, above: bool, final: 
     """
     if not len(bindings):
         return []
+    return thresholds(task, bindings, values, above=above, final=final)
+
+
+def thresholds(
+    task: Task,
+    bindings: Bindings,
+    values: Floats,
+    *,
+    above: bool,
+    final: bool = False,
+    without: tuple[float, float] | None = None,
+) -> list[Cut]:
+    """The best thresholds by what is kept; or, for a negation, by what is left of so many occurrences and false alarms
+    ``without`` the traces that are on this side.
+    """
     extreme = extremes(bindings, values, highest=above)
-    traces = bindings.traces
-    weight = task.traces.weight[traces]
-    positive = task.traces.positive[traces]
-    order = np.argsort(-extreme if above else extreme, kind="stable")
-    best_first = extreme[order]
-    found = np.cumsum(np.where(positive & task.wanted[traces], weight, 0.0)[order])
-    alarms = np.cumsum(np.where(positive, 0.0, weight)[order])
-    last_of_value = np.append(best_first[1:] != best_first[:-1], False) & np.isfinite(best_first)
-    places = np.flatnonzero(last_of_value)
-    if not len(places):
-        return []
-    judge = task.final if final else task.worth
-    worth = judge(found[places], alarms[places])
-    chosen = {int(np.argmax(worth))}
-    if not final:  # and what removes most alarms without losing anything
-        kept = np.flatnonzero(found[places] >= found[-1] - 1e-9)
-        if len(kept):
-            chosen.add(int(kept[0]))
+    order = np.argsort(-extreme if above else extreme)
+    before = (0.0, 0.0, 1.0) if without is None else (*without, -1.0)
+    best, most, whole, worth = best_thresholds(
+        extreme, order, bindings.traces, task.gains, task.losses, before, task.judge(final=final)
+    )
+    chosen = {best: most} if best >= 0 else {}
+    if whole >= 0 and not final and without is None:  # and what removes most alarms without losing anything
+        chosen[whole] = worth
     return [
-        Cut(above, float(best_first[places[each]]), float(best_first[places[each] + 1]), float(worth[each]))
-        for each in sorted(chosen)
-        if np.isfinite(worth[each])
+        Cut(above, float(extreme[order[place]]), float(extreme[order[place + 1]]), value)
+        for place, value in sorted(chosen.items())
+        if np.isfinite(value)
     ]
 
 

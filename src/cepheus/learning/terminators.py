@@ -37,14 +37,22 @@ class Ending:
 
 
 def find_endings(
-    history: History, occurrences: Occurrences, rng: np.random.Generator, slack: int | None = None, most: int = 4
+    history: History,
+    occurrences: Occurrences,
+    rng: np.random.Generator,
+    slack: int | None = None,
+    most: int = 4,
+    moments: Ints | None = None,
 ) -> list[Ending]:
-    """The types that may end traces, best first; with a stated ``slack`` in microseconds it is not estimated."""
+    """The types that may end traces, best first; with a stated ``slack`` in microseconds it is not estimated.
+
+    Occurrences are compared with ``moments``, by default times at random.
+    """
     if len(occurrences) > MOST_LOOKED_AT:
         occurrences = occurrences.take(np.sort(rng.choice(len(occurrences), MOST_LOOKED_AT, replace=False)))
     low, high = history.span
-    moments = rng.integers(low, high + 1, MOST_LOOKED_AT)
-    lengths = rng.choice(occurrences.ends - occurrences.begins, MOST_LOOKED_AT)
+    moments = rng.integers(low, high + 1, MOST_LOOKED_AT) if moments is None else moments
+    lengths = rng.choice(occurrences.ends - occurrences.begins, len(moments))
     found = [
         ending
         for events in history.types.values()

@@ -51,6 +51,19 @@ def claimed(events: TypeEvents, ending: Ending, occurrences: Occurrences) -> tup
     return owner[fits], numbers[fits]
 
 
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Where only some events are in memory: ``known`` are the occurrences, by number, whose events are; ``covered`` the
+    terminators that may end negative traces, which stand for ``everything`` that does not belong to an occurrence and
+    is no mistake; the hard ones stand for so many ``mistakes``.
+    """
+
+    known: Ints
+    covered: Truths
+    everything: int
+    mistakes: float
+
+
 def cut(
     history: History,
     ending: Ending,
@@ -61,20 +74,22 @@ def cut(
     most_positive: int = 1_500,
     most_negative: int = 4_000,
     hard: Ints | None = None,
+    sampling: Sampling | None = None,
 ) -> Traces:
     """Cut the traces that end in a span of time; occurrences outside it are nobody's negatives.
 
     Negative traces are drawn by key, so that a rare machine has its share. ``hard`` are terminators that earlier rules
-    took for occurrences: they are all looked at.
+    took for occurrences: they are all looked at. ``sampling`` says what is in memory if not all is.
     """
     events = history.types[ending.type]
     owner, numbers = claimed(events, ending, occurrences)
     inside = occurrences.between(*span)
     chosen = np.flatnonzero((occurrences.ends >= span[0]) & (occurrences.ends < span[1]))
-    has_one = chosen[np.isin(chosen, owner)]
-    share = 1.0
+    known = chosen if sampling is None else np.intersect1d(chosen, sampling.known)
+    has_one = known[np.isin(known, owner)]
+    share = len(chosen) / max(len(known), 1)
     if len(has_one) > most_positive:
-        share = len(has_one) / most_positive
+        share *= len(has_one) / most_positive
         has_one = np.sort(rng.choice(has_one, most_positive, replace=False))
     row = np.isin(owner, has_one)
     trace_of = np.full(len(occurrences), -1)
@@ -86,7 +101,12 @@ def cut(
     free = np.ones(high - low, np.bool_)
     own = numbers[(numbers >= low) & (numbers < high)] - low
     free[own] = False
+    if sampling is not None:
+        free &= sampling.covered[low:high]
     negative, weights = _sample(events, np.flatnonzero(free) + low, ending, rng, most_negative, hard)
+    if sampling is not None:
+        marked = np.isin(negative, np.empty(0, np.int64) if hard is None else hard)
+        weights = _standing_for_all(weights, marked, sampling, len(inside))
     return Traces(
         history,
         ending,
@@ -99,6 +119,14 @@ def cut(
         np.concatenate([has_one, np.full(len(negative), -1)]),
         len(inside),
     )
+
+
+def _standing_for_all(weights: Floats, hard: Truths, sampling: Sampling, occurrences: int) -> Floats:
+    """Weights of negative traces such that those in memory stand for all of history."""
+    others = max(sampling.everything - occurrences, 1)
+    each = sampling.mistakes / max(int(hard.sum()), 1)
+    scaled = weights * (others / max(float(weights[~hard].sum()), 1e-9))
+    return np.asarray(np.where(hard, each, scaled), np.float64)
 
 
 def _sample(

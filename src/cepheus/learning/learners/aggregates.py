@@ -22,11 +22,14 @@ from cepheus.learning.drafts import (
 )
 from cepheus.learning.history import Floats, Ints
 from cepheus.learning.learners.events import common
-from cepheus.learning.state import Cut, Proposal, State, Task, cuts, settled
+from cepheus.learning.state import Cut, Proposal, State, Task, cuts, sampled, settled
 from cepheus.learning.traces import TERMINATOR
 
 FUNCTIONS = ("Avg", "Sum")
 MOST_AGGREGATES = 2
+CLOSER = 6
+"""So many of the best aggregates are looked at with all traces and more windows."""
+
 MOST_MEMBERS = 6_000_000
 SHARES = (1.0, 0.4, 0.16, 0.06)
 """The windows that are tried first, as shares of the horizon."""
@@ -44,17 +47,34 @@ class AggregateLearner:
         """One more aggregate."""
         if sum(isinstance(part, Summary) for part in state.draft.parts) >= MOST_AGGREGATES:
             return
+        small, sample = sampled(state, task)
+        met: list[tuple[float, Summary]] = []
         for event_type in task.history.types:
             tried = [
                 each
                 for conditions in _groupings(state, task, event_type)
-                for each in _over(state, task, event_type, conditions, windows(task))
+                for each in _over(small, sample, event_type, conditions, windows(task))
             ]
             tried.sort(key=lambda each: -each[0])
-            for worth, summary in tried[:2]:
-                if worth > state.worth + 0.02:
-                    better, finer = _finer(state, task, worth, summary)
-                    yield Proposal(better, self.name, partial(_made, state, task, finer))
+            met += tried[:2]
+        met.sort(key=lambda each: -each[0])
+        for _, summary in met[:CLOSER]:
+            worth, same = max(_again(state, task, summary, [summary.within]), key=_first, default=(-np.inf, summary))
+            if worth > state.worth + 0.02:
+                better, finer = _finer(state, task, worth, same)
+                yield Proposal(better, self.name, partial(_made, state, task, finer))
+
+
+def _first(each: tuple[float, Summary]) -> float:
+    return each[0]
+
+
+def _again(state: State, task: Task, summary: Summary, lengths: list[int]) -> Iterator[tuple[float, Summary]]:
+    """An aggregate once more, with all traces and other windows; thresholds are found anew."""
+    of = (summary.function, summary.attribute)
+    for worth, tried in _over(state, task, summary.type, summary.conditions, lengths, of):
+        if (tried.function, tried.attribute) == of:
+            yield worth, tried
 
 
 def _made(state: State, task: Task, summary: Summary) -> State:
@@ -63,7 +83,12 @@ def _made(state: State, task: Task, summary: Summary) -> State:
 
 
 def _over(
-    state: State, task: Task, event_type: str, conditions: tuple[Condition, ...], lengths: Iterable[int]
+    state: State,
+    task: Task,
+    event_type: str,
+    conditions: tuple[Condition, ...],
+    lengths: Iterable[int],
+    only: tuple[str, str | None] | None = None,
 ) -> Iterator[tuple[float, Summary]]:
     """Aggregates over windows of several lengths, each with its best threshold, and what it is worth."""
     whole = Absence(event_type, task.hints.window or task.horizon, TERMINATOR, conditions)
@@ -74,19 +99,28 @@ def _over(
     gap = times[owner] - task.history.types[event_type].times[numbers]
     for within in lengths:
         near = gap <= within
-        yield from _thresholds(state, task, whole, within, owner[near], numbers[near])
+        yield from _thresholds(state, task, whole, within, (owner[near], numbers[near]), only)
 
 
 def _thresholds(
-    state: State, task: Task, whole: Absence, within: int, owner: Ints, numbers: Ints
+    state: State,
+    task: Task,
+    whole: Absence,
+    within: int,
+    near: tuple[Ints, Ints],
+    only: tuple[str, str | None] | None,
 ) -> Iterator[tuple[float, Summary]]:
+    owner, numbers = near
     rows = len(state.bindings)
     counts = np.bincount(owner, minlength=rows).astype(np.float64)
     plain = Summary("Count", whole.type, None, within, ">", 0, TERMINATOR, whole.conditions)
-    yield from _cut(state, task, plain, counts)
+    if only is None or only[1] is None:
+        yield from _cut(state, task, plain, counts)
     for column in task.history.types[whole.type].columns.values():
         if column.is_number and column.name not in task.hints.keys:
             for function in FUNCTIONS:
+                if only is not None and only != (function, column.name):
+                    continue
                 values = aggregated(function, owner, column.values[numbers], rows)
                 yield from _cut(state, task, replace(plain, function=function, attribute=column.name), values)
 
@@ -97,8 +131,8 @@ def _finer(state: State, task: Task, worth: float, summary: Summary) -> tuple[fl
         return worth, summary
     for factors in (FINER, (0.9, 0.95, 1.05, 1.1)):
         lengths = [min(round(summary.within * factor), task.horizon) for factor in factors]
-        for other, tried in _over(state, task, summary.type, summary.conditions, lengths):
-            if (tried.function, tried.attribute) == (summary.function, summary.attribute) and other > worth:
+        for other, tried in _again(state, task, summary, lengths):
+            if other > worth:
                 worth, summary = other, tried
     return worth, summary
 

@@ -15,7 +15,7 @@ import numpy as np
 from cepheus.core.values import ValueType
 from cepheus.learning.drafts import Bound, column_at
 from cepheus.learning.history import Column, Floats
-from cepheus.learning.state import Proposal, State, Task, already, bound_of, cuts, places_of
+from cepheus.learning.state import Cut, Proposal, State, Task, already, bound_of, cuts, places_of
 
 FEW_VALUES = 12
 """Whole numbers with so few values are also looked at as categories."""
@@ -36,16 +36,21 @@ class ConstraintLearner:
         for place in places_of(state.draft) if self.only is None else (self.only,):
             for column in task.constants(state.draft.type_of(place)):
                 values = column_at(task.history, state.draft, state.bindings, place, column.name)
-                for worth, condition in _conditions(state, task, place, column, values):
-                    yield Proposal(worth, self.name, partial(_made, state, task, place, condition, values))
+                for worth, found in _conditions(state, task, place, column, values):
+                    yield Proposal(worth, self.name, partial(_made, state, task, place, (column, found), values))
 
 
-def _made(state: State, task: Task, place: str, condition: Bound, values: Floats) -> State:
+def _made(state: State, task: Task, place: str, found: tuple[Column, Bound | Cut], values: Floats) -> State:
+    column, cut = found
+    condition = cut if isinstance(cut, Bound) else bound_of(column, cut)
     kept = state.bindings.where(condition.holds(values))
     return State.of(task, state.draft.with_condition(place, condition), kept, "constraints")
 
 
-def _conditions(state: State, task: Task, place: str, column: Column, values: Floats) -> Iterator[tuple[float, Bound]]:
+def _conditions(
+    state: State, task: Task, place: str, column: Column, values: Floats
+) -> Iterator[tuple[float, Bound | Cut]]:
+    """Conditions with what they are worth; a cut gets its round number only if it is taken up."""
     given = state.draft.conditions_of(place)
     if already(given, column.name, "="):
         return
@@ -53,8 +58,8 @@ def _conditions(state: State, task: Task, place: str, column: Column, values: Fl
         for above in (True, False):
             if not already(given, column.name, ">" if above else "<"):
                 for cut in cuts(task, state.bindings, values, above=above):
-                    yield cut.worth, bound_of(column, cut)
-    if not column.is_number or (column.type is ValueType.INT and len(np.unique(column.values)) <= FEW_VALUES):
+                    yield cut.worth, cut
+    if not column.is_number or (column.type is ValueType.INT and column.distinct <= FEW_VALUES):
         yield from categories(state, task, column, values)
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from cepheus.learning.bindings import Bindings, joined
 from cepheus.learning.drafts import Draft, Link, Place, attributes_of, holds, times_at, with_part
-from cepheus.learning.history import Column, History
+from cepheus.learning.history import History
 from cepheus.learning.learners.constraints import ConstraintLearner
 from cepheus.learning.learners.parameters import ParameterLearner
 from cepheus.learning.learners.windows import WindowLearner
-from cepheus.learning.state import Learner, Proposal, State, Task, places_of
+from cepheus.learning.state import Learner, Proposal, State, Task, places_of, sampled
 from cepheus.learning.traces import TERMINATOR
 
 MOST_PLACES = 4
@@ -37,18 +37,45 @@ class EventLearner:
         """One more event."""
         if len(state.draft.places) >= MOST_PLACES:
             return
-        shallow: list[State] = []
+        found: list[tuple[float, _Start]] = []
         for reference in places_of(state.draft):
             alone = _alone(state, task, reference)
+            small, sample = sampled(alone, task)
             for event_type in task.history.types:
-                for start in _starts(alone, task, event_type, reference):
-                    best = _best(_refined(start, task, start.draft.places[-1].name))
-                    if best is not None and best.worth > alone.worth:
-                        shallow.append(best.make())
-        shallow.sort(key=lambda each: -each.worth)
-        for each in shallow[:DEEP]:
-            for made in _deepened(each, task):
+                for link in (None, *common(task.history, event_type, state.draft.type_of(reference))):
+                    start = _Start(alone, event_type, reference, link)
+                    begun = start.of(small, sample)
+                    best = None if begun is None else _best(_refined(begun, sample, begun.draft.places[-1].name))
+                    if best is not None and best.worth > small.worth:
+                        found.append((best.worth - small.worth, start))
+        found.sort(key=lambda each: -each[0])
+        for _, start in found[:DEEP]:
+            begun = start.of(start.alone, task)
+            for made in () if begun is None else _deepened(begun, task):
                 yield Proposal(made.worth, self.name, partial(_together, state, task, made))
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """An event of a type anywhere in the horizon, or one that has an attribute in common with its reference."""
+
+    alone: State
+    event_type: str
+    reference: str
+    link: str | None
+
+    def of(self, state: State, task: Task) -> State | None:
+        """A state, all of it or a sample, with such an event; None if there is none."""
+        name = new_name(state.draft, self.event_type)
+        place = Place(name, self.event_type, task.hints.window or task.horizon, self.reference)
+        draft = state.draft.with_part(place)
+        times = times_at(task.history, state.draft, state.bindings, self.reference)
+        bindings = joined(state.bindings, name, task.history.types[self.event_type], times, place.within)
+        if self.link is not None:
+            link = Link(self.link, "=", self.reference, self.link)
+            bindings = bindings.where(holds(task.history, draft, bindings, name, link))
+            draft = draft.with_condition(name, link)
+        return State.of(task, draft, bindings, "events") if len(bindings) else None
 
 
 def _alone(state: State, task: Task, reference: str) -> State:
@@ -75,8 +102,7 @@ def _together(state: State, task: Task, made: State) -> State:
 
 def _deepened(state: State, task: Task) -> Iterator[State]:
     place = state.draft.places[-1].name
-    yield state
-    for _ in range(MOST_STEPS - 1):
+    for _ in range(MOST_STEPS):
         best = _best(_refined(state, task, place))
         if best is None or best.worth < state.worth + 0.02:
             return
@@ -84,34 +110,12 @@ def _deepened(state: State, task: Task) -> Iterator[State]:
         yield state
 
 
-def _starts(state: State, task: Task, event_type: str, reference: str) -> Iterator[State]:
-    """An event of a type anywhere in the horizon; and one that has an attribute in common with its reference."""
-    place = Place(new_name(state.draft, event_type), event_type, task.hints.window or task.horizon, reference)
-    draft = state.draft.with_part(place)
-    times = times_at(task.history, state.draft, state.bindings, reference)
-    bindings = joined(state.bindings, place.name, task.history.types[event_type], times, place.within)
-    if not len(bindings):
-        return
-    yield State.of(task, draft, bindings, "events")
-    for name in common(task.history, event_type, state.draft.type_of(reference)):
-        link = Link(name, "=", reference, name)
-        kept = bindings.where(holds(task.history, draft, bindings, place.name, link))
-        if len(kept):
-            yield State.of(task, draft.with_condition(place.name, link), kept, "events")
-
-
 def common(history: History, event_type: str, other: str) -> Iterator[str]:
     """Attributes of two types that have the same name and few enough values to be equal by meaning."""
     theirs = {column.name: column for column in attributes_of(history, other)}
     for column in attributes_of(history, event_type):
-        if column.name in theirs and column.comparable(theirs[column.name]) and recurs(column):
+        if column.name in theirs and column.comparable(theirs[column.name]) and column.recurs:
             yield column.name
-
-
-def recurs(column: Column) -> bool:
-    """Whether the values of an attribute come back, as those of a key do and those of a measurement do not."""
-    known = column.values[:20_000]
-    return len(np.unique(known)) <= max(2, len(known) // 5)
 
 
 def _refined(state: State, task: Task, place: str) -> Iterator[Proposal]:

@@ -6,21 +6,25 @@ which rules out everything, and narrows down: by a window, links and conditions,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from cepheus.learning.bindings import Bindings, extremes, joined
+from cepheus.learning.bindings import Bindings, joined
+from cepheus.learning.counting import counted_where
 from cepheus.learning.drafts import Absence, Bound, Condition, Link, attributes_of, column_at, times_at, with_part
-from cepheus.learning.history import Column, Floats
+from cepheus.learning.history import Column, Floats, Truths
 from cepheus.learning.learners.windows import roundest_duration
-from cepheus.learning.state import Cut, Proposal, State, Task, bound_of, places_of, settled
+from cepheus.learning.state import Cut, Proposal, State, Task, bound_of, places_of, sampled, settled, thresholds
 from cepheus.learning.traces import TERMINATOR
 
 _NEGATED = "#not"
 MOST_STEPS = 4
+CLOSER = 5
+"""So many of the best types are narrowed down once more with all traces."""
+
 SHARES = (1.0, 0.4, 0.16, 0.06, 0.025)
 """The windows that are narrowed down, as shares of the horizon."""
 
@@ -35,7 +39,10 @@ class NegationLearner:
         """One more negation."""
         if state.alarms <= 0:
             return
-        for event_type in task.history.types:
+        small, sample = sampled(state, task)
+        found = [(each.worth, name) for name in task.history.types if (each := _narrowed(small, sample, name))]
+        found.sort(key=lambda each: -each[0])
+        for _, event_type in found[:CLOSER]:
             ruled = _narrowed(state, task, event_type)
             if ruled is not None:
                 yield Proposal(ruled.worth, self.name, partial(_without, state, task, ruled.absence))
@@ -76,19 +83,26 @@ def _narrowed(state: State, task: Task, event_type: str) -> _Ruled | None:
 
 def _narrowest(state: State, task: Task, ruled: _Ruled) -> _Ruled:
     for _ in range(MOST_STEPS):
-        best = max(_narrower(state, task, ruled), key=lambda each: each.worth, default=None)
-        if best is None or best.worth <= ruled.worth + 0.01:
+        worth, make = max(_narrower(state, task, ruled), key=lambda each: each[0], default=(-np.inf, None))
+        if make is None or worth <= ruled.worth + 0.01:
             break
-        ruled = best
+        narrower = make()
+        if narrower.worth <= ruled.worth + 0.01:
+            break
+        ruled = narrower
     return ruled
 
 
-def _worth(state: State, task: Task, table: Bindings) -> float:
-    found, alarms = task.counts(table.traces)
-    return float(task.worth(np.array([state.found - found]), np.array([state.alarms - alarms]))[0])
+def _worth_where(state: State, task: Task, table: Bindings, mask: Truths) -> float:
+    found, alarms = counted_where(table.trace, mask, task.gains, task.losses)
+    return task.worth(state.found - found, state.alarms - alarms)
 
 
-def _narrower(state: State, task: Task, ruled: _Ruled) -> Iterator[_Ruled]:
+_Way = tuple[float, Callable[[], _Ruled]]
+"""What a narrower negation is worth, and how it is made."""
+
+
+def _narrower(state: State, task: Task, ruled: _Ruled) -> Iterator[_Way]:
     absence, table = ruled.absence, ruled.table
     gap = _gaps(state, task, ruled)
     if task.hints.window is None:
@@ -96,19 +110,21 @@ def _narrower(state: State, task: Task, ruled: _Ruled) -> Iterator[_Ruled]:
             within = roundest_duration(int(cut.inner), int(cut.outer))
             if within < absence.within:
                 shorter = replace(absence, within=within, margin=(cut.inner, cut.outer))
-                yield _made(state, task, shorter, table.where(gap <= within))
+                yield cut.worth, partial(_kept, state, task, shorter, table, gap <= within)
     events = task.history.types[absence.type]
     for column in attributes_of(task.history, absence.type):
         values = events.columns[column.name].values[table.events[_NEGATED]]
         if task.may_be_constant(absence.type, column):
-            for bound in _bounds(state, task, table, column, values):
-                yield _made(state, task, _with(absence, bound), table.where(bound.holds(values)))
+            yield from _bounds(state, task, ruled, column, values)
         for place in places_of(state.draft):
             for theirs in attributes_of(task.history, state.draft.type_of(place)):
                 if column.comparable(theirs) and not _linked(absence, column.name):
                     others = column_at(task.history, state.draft, table, place, theirs.name)
-                    for link in _links(state, task, table, (column, values), (theirs, others), place):
-                        yield _made(state, task, _with(absence, link), table.where(link.holds(values, others)))
+                    yield from _links(state, task, ruled, (column, values), (theirs, others), place)
+
+
+def _kept(state: State, task: Task, absence: Absence, table: Bindings, mask: Truths) -> _Ruled:
+    return _made(state, task, absence, table.where(mask))
 
 
 def _gaps(state: State, task: Task, ruled: _Ruled) -> Floats:
@@ -126,46 +142,48 @@ def _linked(absence: Absence, attribute: str) -> bool:
 
 
 def _made(state: State, task: Task, absence: Absence, table: Bindings) -> _Ruled:
-    return _Ruled(absence, table, _worth(state, task, table))
+    found, alarms = task.counts(table.traces)
+    return _Ruled(absence, table, task.worth(state.found - found, state.alarms - alarms))
 
 
-def _bounds(state: State, task: Task, table: Bindings, column: Column, values: Floats) -> Iterator[Bound]:
+def _bounds(state: State, task: Task, ruled: _Ruled, column: Column, values: Floats) -> Iterator[_Way]:
     if column.is_number:
         for above in (True, False):
-            for cut in _cuts(state, task, table, values, above=above):
-                yield bound_of(column, cut)
+            for cut in _cuts(state, task, ruled.table, values, above=above):
+                yield cut.worth, partial(_bounded, state, task, ruled, bound_of(column, cut), values)
         return
     for value in np.unique(values[~np.isnan(values)])[:20].tolist():
-        yield Bound(column.name, "=", value)
+        bound = Bound(column.name, "=", value)
+        yield (
+            _worth_where(state, task, ruled.table, values == value),
+            partial(_bounded, state, task, ruled, bound, values),
+        )
+
+
+def _bounded(state: State, task: Task, ruled: _Ruled, bound: Bound, values: Floats) -> _Ruled:
+    return _kept(state, task, _with(ruled.absence, bound), ruled.table, bound.holds(values))
 
 
 def _links(
-    state: State, task: Task, table: Bindings, own: tuple[Column, Floats], theirs: tuple[Column, Floats], place: str
-) -> Iterator[Link]:
+    state: State, task: Task, ruled: _Ruled, own: tuple[Column, Floats], theirs: tuple[Column, Floats], place: str
+) -> Iterator[_Way]:
     (column, values), (other, others) = own, theirs
-    if bool((values == others).any()):
-        yield Link(column.name, "=", place, other.name)
+    equal = values == others
+    if bool(equal.any()):
+        absence = _with(ruled.absence, Link(column.name, "=", place, other.name))
+        yield _worth_where(state, task, ruled.table, equal), partial(_kept, state, task, absence, ruled.table, equal)
     if column.is_number and column.name == other.name:
-        for cut in _cuts(state, task, table, np.abs(values - others), above=False):
+        apart = np.abs(values - others)
+        for cut in _cuts(state, task, ruled.table, apart, above=False):
             if cut.inner > 0:
                 margin = min(cut.inner, cut.outer), max(cut.inner, cut.outer)
-                yield Link(column.name, "near", place, other.name, settled(cut, whole=False), margin)
+                link = Link(column.name, "near", place, other.name, settled(cut, whole=False), margin)
+                absence = _with(ruled.absence, link)
+                yield cut.worth, partial(_kept, state, task, absence, ruled.table, link.holds(values, others))
 
 
 def _cuts(state: State, task: Task, table: Bindings, values: Floats, *, above: bool) -> list[Cut]:
     """The threshold that is worth most if only what lies on this side of it is ruled out."""
     if not len(table):
         return []
-    extreme = extremes(table, values, highest=above)
-    traces = table.traces
-    weight, positive = task.traces.weight[traces], task.traces.positive[traces]
-    order = np.argsort(-extreme if above else extreme, kind="stable")
-    first = extreme[order]
-    lost = np.cumsum(np.where(positive & task.wanted[traces], weight, 0.0)[order])
-    gone = np.cumsum(np.where(positive, 0.0, weight)[order])
-    places = np.flatnonzero(np.append(first[1:] != first[:-1], False) & np.isfinite(first))
-    if not len(places):
-        return []
-    worth = task.worth(state.found - lost[places], np.maximum(state.alarms - gone[places], 0.0))
-    best = int(np.argmax(worth))
-    return [Cut(above, float(first[places[best]]), float(first[places[best] + 1]), float(worth[best]))]
+    return thresholds(task, table, values, above=above, without=(state.found, state.alarms))

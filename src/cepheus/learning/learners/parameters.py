@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,7 +34,8 @@ class ParameterLearner:
                         yield Proposal(worth, self.name, partial(_made, state, task, place, link, (values, others)))
 
 
-def _made(state: State, task: Task, place: str, link: Link, values: tuple[Floats, Floats]) -> State:
+def _made(state: State, task: Task, place: str, found: Callable[[], Link], values: tuple[Floats, Floats]) -> State:
+    link = found()
     return State.of(
         task, state.draft.with_condition(place, link), state.bindings.where(link.holds(*values)), "parameters"
     )
@@ -57,27 +58,27 @@ def _linked(state: State, place: str, attribute: str, other: str, theirs: str) -
 
 def links(
     state: State, task: Task, own: tuple[Column, Floats], theirs: tuple[Column, Floats], place: str
-) -> Iterator[tuple[float, Link]]:
-    """The links between two attributes that are worth most."""
+) -> Iterator[tuple[float, Callable[[], Link]]]:
+    """What the best links between two attributes are worth, and the links, made where they are taken up."""
     (column, values), (other, others) = own, theirs
     if not len(values):
         return
     equal = values == others
     if bool(equal.any()):
-        yield task.worth_of(state.bindings, equal), Link(column.name, "=", place, other.name)
+        made = partial(Link, column.name, "=", place, other.name)
+        yield task.worth_of(state.bindings, equal), made
     if not column.is_number or column.name != other.name:
         return  # differences are looked for only where names say that both measure the same
     difference = values - others
     for cut in cuts(task, state.bindings, np.abs(difference), above=False):
         if cut.inner > 0:
-            whole = ValueType.FLOAT not in (column.type, other.type)
-            yield cut.worth, Link(column.name, "near", place, other.name, settled(cut, whole=whole), _margin(cut))
+            yield cut.worth, partial(_by_cut, column, "near", place, other, cut)
     for above in (True, False):
         for cut in cuts(task, state.bindings, difference, above=above):
-            whole = ValueType.FLOAT not in (column.type, other.type)
-            operator = ">" if above else "<"
-            yield cut.worth, Link(column.name, operator, place, other.name, settled(cut, whole=whole), _margin(cut))
+            yield cut.worth, partial(_by_cut, column, ">" if above else "<", place, other, cut)
 
 
-def _margin(cut: Cut) -> tuple[float, float]:
-    return min(cut.inner, cut.outer), max(cut.inner, cut.outer)
+def _by_cut(column: Column, operator: str, place: str, other: Column, cut: Cut) -> Link:
+    whole = ValueType.FLOAT not in (column.type, other.type)
+    margin = min(cut.inner, cut.outer), max(cut.inner, cut.outer)
+    return Link(column.name, operator, place, other.name, settled(cut, whole=whole), margin)
