@@ -1,7 +1,8 @@
 """``cepheus bench learning``: hidden rules learned from labelled streams, scored on fresh ones.
 
-The sweeps are over the number of types and of positive traces, noise, knowledge of the window, constraints, parameters,
-negations and aggregates. The numbers of each scenario are our own (``generator.Scenario``).
+The sweeps are those of iCEP's evaluation: the number of types and of positive traces, noise, knowledge of the window,
+events, constraints, parameters, negations and aggregates. The numbers of each scenario are our own
+(``generator.Scenario``); beside ours stands what its approach, intersection, learns from the same streams.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchmarks.learning.generator import TARGET, Case, Scenario, draw
+from benchmarks.learning.intersection import by_intersection
 from benchmarks.reports.section import Bar, Table, bar_table
 from cepheus.core.time import SECOND
 from cepheus.learning.evaluate import all_together, firings, score
@@ -21,21 +23,27 @@ from cepheus.learning.history import History
 from cepheus.learning.learn import Settings, learn_history
 from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.terminators import Ending
+from cepheus.learning.writing import write_rule
+from cepheus.rules.model import Rule
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 DEFAULT = Scenario()
+SWEPT = replace(DEFAULT, length=200_000, positives=400)
+"""What the sweeps change one thing of; smaller than the default, so that many hidden rules can be drawn."""
+
 SWEEPS: dict[str, tuple[Scenario, ...]] = {
     "default": (DEFAULT,),
-    "event types": tuple(replace(DEFAULT, types=types) for types in (10, 50, 100)),
-    "positive traces": tuple(replace(DEFAULT, positives=count) for count in (100, 300)),
-    "noise": tuple(replace(DEFAULT, noise=noise) for noise in (0.05, 0.1)),
-    "window known": (replace(DEFAULT, window_known=True),),
-    "constraints": (replace(DEFAULT, constraints=2),),
-    "parameters": (replace(DEFAULT, parameters=1),),
-    "negations": (replace(DEFAULT, negations=1, events=2),),
-    "aggregates": (replace(DEFAULT, aggregates=1, events=2),),
+    "event types": tuple(replace(SWEPT, types=types) for types in (10, 25, 50, 100)),
+    "positive traces": tuple(replace(SWEPT, positives=count) for count in (50, 100, 200, 400)),
+    "noise": tuple(replace(SWEPT, noise=noise) for noise in (0.0, 0.02, 0.05, 0.1, 0.2)),
+    "window": tuple(replace(SWEPT, window_known=known) for known in (True, False)),
+    "events": tuple(replace(SWEPT, events=events) for events in (1, 2, 3, 4)),
+    "constraints": tuple(replace(SWEPT, constraints=constraints) for constraints in (0, 1, 2)),
+    "parameters": tuple(replace(SWEPT, parameters=parameters) for parameters in (0, 1, 2)),
+    "negations": tuple(replace(SWEPT, negations=negations, events=2) for negations in (0, 1, 2)),
+    "aggregates": tuple(replace(SWEPT, aggregates=aggregates, events=2) for aggregates in (0, 1, 2)),
 }
 LEAST_F1 = 0.95
 MOST_SECONDS = 120.0
@@ -68,14 +76,33 @@ def run(case: Case, seed: int = 1, budget: float = MOST_SECONDS) -> Result:
     seconds = clock.perf_counter() - started
     if not outcome.significant:
         return Result(0.0, 0.0, seconds)
+    rules = [each.rule(outcome.history, TARGET, "learned") for each in outcome.candidates]
+    return scored(case, rules, seconds)
+
+
+def run_intersection(case: Case) -> Result:
+    """What is learned by intersection alone, scored in the same way."""
+    started = clock.perf_counter()
+    history = History.of(case.history)
+    window = round(case.scenario.window * SECOND) if case.scenario.window_known else None
+    events = history.only(set(history.types) - {TARGET})
+    draft = by_intersection(events, Occurrences.among(history, TARGET), window)
+    seconds = clock.perf_counter() - started
+    if draft is None:
+        return Result(0.0, 0.0, seconds)
+    every = frozenset(place.name for place in draft.places)
+    return scored(case, [write_rule(draft, events, TARGET, "learned", {}, every)], seconds)
+
+
+def scored(case: Case, rules: Sequence[Rule], seconds: float) -> Result:
+    """Precision and recall of rules on the fresh stream, whose labels are exact."""
     fresh = History.of(case.fresh)
     truth = Occurrences.among(fresh, TARGET)
     events = fresh.only(set(fresh.types) - {TARGET})
-    rules = [each.rule(outcome.history, TARGET, "learned") for each in outcome.candidates]
     rows = firings(rules, events, (fresh.span[0], fresh.span[1] + 1), 0)
     scores = [
-        score(fired, events, Ending(each.ending.type, 0, 0, (), 1.0), truth)
-        for fired, each in zip(rows, outcome.candidates, strict=True)
+        score(fired, events, Ending(rule.pattern.terminator.type, 0, 0, (), 1.0), truth)
+        for fired, rule in zip(rows, rules, strict=True)
     ]
     together = all_together(scores, len(truth))
     return Result(together.precision, together.recall, seconds)
@@ -90,28 +117,47 @@ def bench_learning(console: Console, *, repeat: int, quick: bool, say: Callable[
     for name, scenarios in (QUICK if quick else SWEEPS).items():
         for scenario in scenarios:
             say(f"{name}: {_value(name, scenario)}")
-            results = [run(draw(scenario, 100 + number), number + 1) for number in range(1 if quick else repeat)]
-            rows.append(_row(name, scenario, results))
+            cases = [draw(scenario, 100 + number) for number in range(1 if quick else repeat)]
+            ours = [run(case, number + 1) for number, case in enumerate(cases)]
+            theirs = [run_intersection(case) for case in cases]
+            rows.append(_row(name, scenario, ours, theirs))
             if name == "default":
-                bars += _bars(results, judged=not quick)
-    show_table(Table("Hidden rules, learned and scored on fresh streams", _COLUMNS, tuple(rows)), console)
+                bars += _bars(ours, judged=not quick)
+            elif not quick:
+                bars.append(_beside(name, scenario, ours, theirs))
+    title = "Hidden rules, learned and scored on fresh streams, beside what intersection alone learns"
+    show_table(Table(title, _COLUMNS, tuple(rows)), console)
     show_table(bar_table(bars), console)
 
 
-_COLUMNS = ("<sweep", "<value", "precision", "recall", "F1, median", "F1, worst", "seconds")
+_COLUMNS = (
+    *("<sweep", "<value", "precision", "recall", "F1, median", "F1, worst", "seconds"),
+    *("precision, intersection", "recall, intersection", "F1, intersection"),
+)
 
 
-def _row(name: str, scenario: Scenario, results: Sequence[Result]) -> tuple[str, ...]:
-    values = [each.f1 for each in results]
+def _row(name: str, scenario: Scenario, ours: Sequence[Result], theirs: Sequence[Result]) -> tuple[str, ...]:
+    values = [each.f1 for each in ours]
     return (
         name,
         _value(name, scenario),
-        f"{statistics.mean(each.precision for each in results):.3f}",
-        f"{statistics.mean(each.recall for each in results):.3f}",
+        f"{statistics.mean(each.precision for each in ours):.3f}",
+        f"{statistics.mean(each.recall for each in ours):.3f}",
         f"{statistics.median(values):.3f}",
         f"{min(values):.3f}",
-        f"{statistics.mean(each.seconds for each in results):.1f}",
+        f"{statistics.mean(each.seconds for each in ours):.1f}",
+        f"{statistics.mean(each.precision for each in theirs):.3f}",
+        f"{statistics.mean(each.recall for each in theirs):.3f}",
+        f"{statistics.median(each.f1 for each in theirs):.3f}",
     )
+
+
+def _beside(name: str, scenario: Scenario, ours: Sequence[Result], theirs: Sequence[Result]) -> Bar:
+    """Not below intersection anywhere, and above it with noise and where the window is unknown."""
+    own, other = (statistics.median(each.f1 for each in results) for results in (ours, theirs))
+    above = scenario.noise > 0 or (name == "window" and not scenario.window_known)
+    wanted = f"{'above' if above else 'at least'} {other:.3f}"
+    return Bar(f"{name}: {_value(name, scenario)}, F1", wanted, f"{own:.3f}", own > other if above else own >= other)
 
 
 def _value(name: str, scenario: Scenario) -> str:
@@ -119,6 +165,8 @@ def _value(name: str, scenario: Scenario) -> str:
         "event types": scenario.types,
         "positive traces": scenario.positives,
         "noise": f"{scenario.noise:.0%}",
+        "window": "known" if scenario.window_known else "unknown",
+        "events": scenario.events,
         "constraints": scenario.constraints,
         "parameters": scenario.parameters,
         "negations": scenario.negations,

@@ -134,7 +134,9 @@ def _counting(rule: Rule, name: str) -> Rule:
 def _collect(made: EventBatch, found: list[list[Ints]]) -> None:
     if not len(made):
         return
-    rows = np.asarray(made.columns[ROW, ValueType.INT].to_numpy(zero_copy_only=False), np.int64)
+    if (ROW, ValueType.INT) not in made.columns:
+        return
+    rows = np.asarray(made.columns[ROW, ValueType.INT].fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
     for code, name in enumerate(made.types):
         if not name.startswith("cepheus_candidate"):
             continue

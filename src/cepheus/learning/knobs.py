@@ -106,7 +106,8 @@ def knobs(rule: Rule, history: History) -> list[Knob]:
         window = window or (getattr(aggregate, "scope", None) or getattr(aggregate, "window", None))
         if isinstance(window, Within) and not window.since_start and event is not None:
             found.append(Knob(window, f"the window of {event.name}", event.type))
-    return [each for each in found if each.event_type in history.types]
+    once = {id(each.node): each for each in found}  # an aggregate stands beside what it is compared with, too
+    return [each for each in once.values() if each.event_type in history.types]
 
 
 def _of_event(event: EventPattern) -> Iterator[Knob]:
