@@ -99,8 +99,6 @@ def set_(
 
     Edits are made in the order of the options above. Nothing is written if the network makes no sense afterwards.
     """
-    from cepheus.cli.belief_text import with_belief
-    from cepheus.runtime.embedded.rule_sources import read_text
     from cepheus.uncertainty.belief.belief import verify
     from cepheus.uncertainty.belief.interchange import read_belief_file
 
@@ -108,7 +106,7 @@ def set_(
     found = _beliefs(checked, rule)
     if len(found) > 1:
         raise _several(found, "one network can be edited at a time")
-    before = belief = found[0]
+    belief = found[0]
     if write:
         belief = belief.write("\n".join(write))
     for node in remove or ():
@@ -118,6 +116,42 @@ def set_(
     if read is not None:
         belief = read_belief_file(belief, read)
     verify(belief)
+    _replace(checked, found[0], belief)
+
+
+@bayes.command(name="learn")
+def learn_(
+    rules: Rules,
+    cases: Annotated[
+        Path, typer.Option(help="A table of cases: a column for each node that was observed, empty where it was not.")
+    ],
+    rule: RuleName = None,
+    smoothing: Annotated[
+        float, typer.Option(help="So many cases are added to each row, spread over its states.")
+    ] = 1.0,
+    only: Annotated[list[str] | None, typer.Option(help="Learn the table of this node alone. May be repeated.")] = None,
+) -> None:
+    """Learn the tables of the network of a rule from cases, and write them into its rule file.
+
+    The cases are a .csv, .jsonl or .parquet file. Where they leave nodes out, expectation and maximisation fill the gap.
+    """
+    from cepheus.formats.plain_table import plain_rows
+    from cepheus.uncertainty.belief.belief import verify
+
+    checked = _checked(rules)
+    found = _beliefs(checked, rule)
+    if len(found) > 1:
+        raise _several(found, "the tables of one network can be learned at a time")
+    belief = found[0].learned(plain_rows(cases), smoothing=smoothing, only=only)
+    verify(belief)
+    _replace(checked, found[0], belief)
+
+
+def _replace(checked: RuleSet, before: RuleBelief, belief: RuleBelief) -> None:
+    """Put a network in the place of another in its rule file, and print what the rule is worth then."""
+    from cepheus.cli.belief_text import with_belief
+    from cepheus.runtime.embedded.rule_sources import read_text
+
     place = next((each.span for each in checked.beliefs if each.rule == belief.rule.name), belief.rule.span)
     assert place is not None
     path = Path(place.source.name)

@@ -7,7 +7,6 @@ import pytest
 
 import cepheus
 from cepheus.uncertainty.belief.belief import RuleBelief
-from cepheus.uncertainty.belief.learn import learned
 
 RULES = "define Fire() from Smoke() and last Temp(value > 45) within 5 min from Smoke"
 
@@ -39,7 +38,7 @@ def share(cases: list[dict[str, str]], asked: str, **known: str) -> float:
 
 def test_complete_cases_are_counted() -> None:
     cases = world(1)
-    made = learned(network(), cases, smoothing=0)
+    made = network().learned(cases, smoothing=0)
     assert made.posterior("Fire", observed={})["YES"] == pytest.approx(share(cases, "Fire"), abs=1e-6)
     for fire in ("YES", "NO"):
         for grill in ("YES", "NO"):
@@ -50,7 +49,7 @@ def test_complete_cases_are_counted() -> None:
 def test_a_node_that_is_never_observed_does_not_spoil_what_is_told() -> None:
     cases = world(2)
     seen = [{name: state for name, state in case.items() if name != "Barbecue"} for case in cases]
-    made = learned(network(), seen)
+    made = network().learned(seen)
     assert made.probability() == pytest.approx(share(cases, "Fire", Smoke="YES", Temp="YES"), abs=0.02)
     told = made.posterior("Fire", observed={"Smoke": "YES", "Temp": "NO"})["YES"]
     assert told == pytest.approx(share(cases, "Fire", Smoke="YES", Temp="NO"), abs=0.03)
@@ -59,7 +58,7 @@ def test_a_node_that_is_never_observed_does_not_spoil_what_is_told() -> None:
 def test_cases_with_holes_give_nearly_the_tables_of_whole_ones() -> None:
     cases, rng = world(3), np.random.default_rng(3)
     holes = [{name: state if rng.random() < 0.7 else None for name, state in case.items()} for case in cases]
-    whole, made = learned(network(), cases), learned(network(), holes)
+    whole, made = network().learned(cases), network().learned(holes)
     for known in (
         {"Fire": "YES", "Barbecue": "NO"},
         {"Fire": "NO", "Barbecue": "YES"},
@@ -72,25 +71,22 @@ def test_cases_with_holes_give_nearly_the_tables_of_whole_ones() -> None:
 
 
 def test_few_cases_make_nothing_certain() -> None:
-    made = learned(cepheus.compile(RULES).belief("Fire"), [{"Fire": True, "Smoke": "YES", "Temp": "YES"}] * 3)
+    made = cepheus.compile(RULES).belief("Fire").learned([{"Fire": True, "Smoke": "YES", "Temp": "YES"}] * 3)
     assert 0.5 < made.probability() < 1.0
 
 
 def test_only_what_is_asked_for_is_learned_and_the_rest_holds() -> None:
-    made = learned(network(), world(4, 500), only=["Temp"])
+    made = network().learned(world(4, 500), only=["Temp"])
     assert made.nodes["Smoke"] == network().nodes["Smoke"]
     assert made.nodes["Temp"] != network().nodes["Temp"]
 
 
 def test_numbers_are_observed_by_their_bands() -> None:
     belief = network().set("Wind", "N(10, 9)", bands="CALM < 8 < STORM")
-    belief = belief.set(
-        "Temp",
-        {(f, w): {"YES": 0.5, "NO": 0.5} for f in ("YES", "NO") for w in ("CALM", "STORM")},
-        given=["Fire", "Wind"],
-    )
+    even = {(fire, wind): {"YES": 0.5, "NO": 0.5} for fire in ("YES", "NO") for wind in ("CALM", "STORM")}
+    belief = belief.set("Temp", even, given=["Fire", "Wind"])
     cases = [{"Wind": 3.0, "Fire": "YES", "Temp": "YES"}] * 30 + [{"Wind": 12.0, "Fire": "YES", "Temp": "NO"}] * 30
-    made = learned(belief, cases, smoothing=0, only=["Temp"])
+    made = belief.learned(cases, smoothing=0, only=["Temp"])
     assert made.posterior("Temp", observed={"Fire": "YES", "Wind": "CALM"})["YES"] > 0.99
     assert made.posterior("Temp", observed={"Fire": "YES", "Wind": "STORM"})["YES"] < 0.01
 
@@ -102,8 +98,8 @@ def test_what_fits_no_network_is_refused() -> None:
         ([{"Fire": "YES"}, {"Fire": "MAYBE"}], "case 2 has 'Fire' in no state"),
     ):
         with pytest.raises(cepheus.OptionError, match=message):
-            learned(network(), cases)
+            network().learned(cases)
     with pytest.raises(cepheus.OptionError, match="no node 'Jam'"):
-        learned(network(), world(1, 10), only=["Jam"])
+        network().learned(world(1, 10), only=["Jam"])
     with pytest.raises(cepheus.OptionError, match="cannot be"):
-        learned(cepheus.compile(RULES).belief("Fire"), [{"Fire": "NO", "Smoke": "YES"}], only=["Temp"])
+        cepheus.compile(RULES).belief("Fire").learned([{"Fire": "NO", "Smoke": "YES"}], only=["Temp"])

@@ -265,6 +265,16 @@ class RuleBelief:
             )
         )
 
+    def learned(
+        self, cases: Iterable[Mapping[str, object]], *, smoothing: float = 1.0, only: Iterable[str] | None = None
+    ) -> RuleBelief:
+        """Give nodes the tables that make cases likely: by counting, and where cases leave nodes out by expectation
+        and maximisation. ``uncertainty/belief/learn.py`` tells more.
+        """
+        from cepheus.uncertainty.belief.learn import learned  # which is written in terms of this class
+
+        return learned(self, cases, smoothing=smoothing, only=only)
+
     def with_nodes(self, nodes: tuple[Node, ...]) -> RuleBelief:
         """Put nodes in place of all that was added; what was observed of nodes that stay is kept."""
         names = {node.name for node in nodes}
