@@ -24,8 +24,10 @@ from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
+from cepheus.learning.calibration import calibration, correction
 
 Floats = NDArray[np.float64]
+Truths = NDArray[np.bool_]
 
 _NORMAL, _UNIFORM = Normal(0.0, 1.0), Uniform(-1.0, 1.0)
 THRESHOLDS = (0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9)
@@ -80,6 +82,8 @@ class AccuracyCurve:
     plain_rates: tuple[float, float]
     wrongly: int
     missed: int
+    told: Floats
+    right: Truths
 
     def at(self, threshold: float) -> float:
         """The accuracy at the nearest threshold."""
@@ -111,6 +115,18 @@ def samples_of(curves: Sequence[AccuracyCurve]) -> dict[str, dict[int, float]]:
     return samples
 
 
+def calibration_errors(curves: Sequence[AccuracyCurve], scenario: str) -> tuple[float, float]:
+    """The expected calibration error of a scenario: as probabilities are told, and on the later runs when they are put
+    right by the earlier ones.
+    """
+    own = [curve for curve in curves if curve.scenario == scenario]
+    early, late = own[: len(own) // 2] or own, own[len(own) // 2 :]
+    told, right = (np.concatenate([getattr(curve, name) for curve in late]) for name in ("told", "right"))
+    put_right = correction(*(np.concatenate([getattr(curve, name) for curve in early]) for name in ("told", "right")))
+    whole = calibration(*(np.concatenate([getattr(curve, name) for curve in own]) for name in ("told", "right")))
+    return whole.error, calibration(put_right(told), right).error
+
+
 def _curve(scenario: Scenario, run: int, count: int, steps: int, seed: tuple[int, int]) -> AccuracyCurve:
     draw = np.random.default_rng(seed)
     codes = draw.integers(0, 2, count).astype(np.int32)
@@ -127,7 +143,7 @@ def _curve(scenario: Scenario, run: int, count: int, steps: int, seed: tuple[int
     thresholds = np.linspace(0.0, 1.0, steps)
     ids = list(told)
     probabilities = np.array([told[made_of] for made_of in ids])
-    right = np.array([made_of in happened for made_of in ids])
+    right = np.array([made_of in happened for made_of in ids], np.bool_)
     accepted = [probabilities >= threshold for threshold in thresholds.tolist()]
     hits = [int((each & right).sum()) for each in accepted]
     alarms = [int((each & ~right).sum()) for each in accepted]
@@ -146,6 +162,8 @@ def _curve(scenario: Scenario, run: int, count: int, steps: int, seed: tuple[int
         (plain_hits / positives, plain_alarms / negatives),
         wrongly=alarms[half],
         missed=positives - hits[half],
+        told=probabilities,
+        right=right,
     )
 
 

@@ -17,6 +17,7 @@ from benchmarks.reports.section import Bar, Part, Picture, Section, Table, judge
 
 MOST_EVALUATION = 500.0
 MOST_MEMORY = 0.01
+_MOST_ERROR = 0.02
 _LEAST = 0.8
 """What the paper reports of memory and of accuracy, for all scenarios and thresholds."""
 
@@ -305,6 +306,15 @@ def accuracy_bars(curves: Sequence[AccuracyCurve], samples: Samples) -> list[Bar
                 f"at 0.5 that of the plain engine in every run; above {_LEAST} at all thresholds",
                 f"the same in {sum(half[run] == plain[run] for run in half)} of {len(half)} runs; least {least:.4f}",
                 half == plain and least > _LEAST,
+            )
+        )
+        told, put_right = accuracy.calibration_errors(curves, scenario)
+        bars.append(
+            Bar(
+                f"expected calibration error, {scenario}",
+                f"under {_MOST_ERROR} as told, or when put right by earlier runs",
+                f"{told:.4f} as told, {put_right:.4f} when put right",
+                min(told, put_right) < _MOST_ERROR,
             )
         )
     return bars

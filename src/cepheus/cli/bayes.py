@@ -133,7 +133,7 @@ def learn_(
 ) -> None:
     """Learn the tables of the network of a rule from cases, and write them into its rule file.
 
-    The cases are a .csv, .jsonl or .parquet file. Where they leave nodes out, expectation and maximisation fill the gap.
+    The cases are a .csv, .jsonl or .parquet file. Where they leave nodes out, expectation and maximisation is used.
     """
     from cepheus.formats.plain_table import plain_rows
     from cepheus.uncertainty.belief.belief import verify

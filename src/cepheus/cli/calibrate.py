@@ -12,6 +12,9 @@ from cepheus.cli.console import check_writable, note, report, warnings_reported,
 from cepheus.cli.run_options import with_run_options
 from cepheus.core.errors import OptionError, did_you_mean
 
+_FEWEST = 50
+"""With fewer composite events in either half there is nothing to put probabilities right by."""
+
 
 @with_run_options
 def calibrate(
@@ -68,6 +71,7 @@ def calibrate(
     told = np.ones(len(made)) if made.probabilities is None else made.probabilities
     result = calibration(told, so, miss_cost=miss_cost, alarm_cost=alarm_cost)
     _show(result)
+    _show_correction(made.times, told, so)
     if network is not None:
         write_file(network, _with_networks(program, made, so))
         note(f"rules with networks written to {network}")
@@ -90,6 +94,21 @@ def _show(result: Any) -> None:
         print(f"telling nothing costs least: {result.cost:.4f} for each")
     else:
         print(f"telling from {result.threshold:.4f} on costs least: {result.cost:.4f} for each")
+
+
+def _show_correction(times: Any, told: Any, so: Any) -> None:
+    """What errors would be left if probabilities were put right by experience: learned early, tried late."""
+    import numpy as np
+
+    from cepheus.learning.calibration import calibration, correction
+
+    order = np.argsort(times, kind="stable")
+    early, late = order[: len(order) // 2], order[len(order) // 2 :]
+    if len(early) < _FEWEST:
+        return
+    before = calibration(told[late], so[late]).error
+    after = calibration(correction(told[early], so[early])(told[late]), so[late]).error
+    print(f"put right by the earlier half, the later half has an error of {after:.4f} instead of {before:.4f}")
 
 
 def _with_networks(program: Any, made: Any, so: Any) -> str:

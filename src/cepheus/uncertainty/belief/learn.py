@@ -192,7 +192,7 @@ def _written(node: Node, table: Floats, states: Mapping[str, Sequence[str]]) -> 
 
 
 def _row(states: Sequence[str], chances: list[float]) -> dict[str, float]:
-    rounded = [round(chance, 9) for chance in chances]
+    rounded = [round(chance, 6) for chance in chances]
     largest = max(range(len(rounded)), key=rounded.__getitem__)
-    rounded[largest] = round(1.0 - sum(chance for place, chance in enumerate(rounded) if place != largest), 9)
+    rounded[largest] = round(1.0 - sum(chance for place, chance in enumerate(rounded) if place != largest), 6)
     return dict(zip(states, rounded, strict=True))
