@@ -21,6 +21,20 @@ _AGGREGATES = (
     *("Median", "CountDistinct", "Percentile", "Slope", "Mode"),
 )
 _PERCENTS = (0, 12.5, 50, 95, 99.9, 100)
+_OF_COLLECTIONS = (
+    *(
+        "Sum({}.y)",
+        "first({}).x",
+        "last({}).o",
+        "Max({}.x)",
+        "count({})",
+        "Avg({}.(x + y))",
+        "Last({}.o)",
+        "First({}.y)",
+    ),
+    *("Min({}.y)", "Stddev({}.y)", "Median({}.x)", "Percentile({}.y, 95)", "Slope({}.y)", "Mode({}.x)"),
+    *("CountDistinct({}.s)", "CountDistinct({}.y, approximate)", "last({0}).y - first({0}).y", "2 * count({})"),
+)
 _COPYING = ("First", "Last", "Min", "Max", "Mode")
 _CALLED = (
     "exp(y) > 1",
@@ -299,8 +313,7 @@ class RandomRule:
         bounds = self.aside.choice(("", "", "0.. ", "2.. ", "1..2 ", "0..3 "))
         event_type = self.aside.choice([*"ABCD", *self.composites])
         members = f"all {bounds}{self._event(event_type, None)} as m{index} {self._scope()}"
-        functions = ("Sum({}.y)", "first({}).x", "Max({}.x)", "count({})", "Avg({}.(x + y))", "Last({}.o)")
-        value = self.aside.choice(functions).format(f"m{index}")
+        value = self.aside.choice(_OF_COLLECTIONS).format(f"m{index}")
         self.results.append(f"t{index}")
         return f"{members} and\n  $t{index} = {value}"
 
