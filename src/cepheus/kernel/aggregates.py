@@ -1,8 +1,8 @@
 """Aggregates over a range of a lane, compiled: running sums where the window slides, scans elsewhere.
 
-An aggregate that is neither a sum nor one of its members is a function of them all: a member of ``OverNumbers``,
-``OverSeries`` or ``OverWords``, called as its record is in ``rules/aggregates.py``, and a branch of ``over_numbers``,
-``over_series`` or ``over_words``.
+Those that are read off values in order are in ``ordering``, where the window slides. An aggregate that is neither a
+sum nor one of its members is a function of them all: a member of ``OverNumbers``, ``OverSeries`` or ``OverWords``,
+called as its record is in ``rules/aggregates.py``, and a branch of ``over_numbers``, ``over_series`` or ``over_words``.
 """
 
 from __future__ import annotations
@@ -119,10 +119,13 @@ def _median(values: Floats) -> float:
     """The value in the middle, of two half their sum; zero has no sign."""
     values.sort()
     upper = len(values) // 2
-    middle: float = values[upper]
-    if len(values) % 2 == 0:
-        middle = (values[upper - 1] + middle) / 2.0
-    return middle + 0.0
+    return halfway(values[upper if len(values) % 2 == 1 else upper - 1], values[upper], len(values))
+
+
+@inlined
+def halfway(lower: float, upper: float, count: int) -> float:
+    """The median of so many members, of which these are in the middle: the same one of an odd number."""
+    return (upper if count % 2 == 1 else (lower + upper) / 2.0) + 0.0
 
 
 @compiled
@@ -131,7 +134,12 @@ def _percentile(values: Floats, percent: float) -> float:
     values.sort()
     place = (len(values) - 1) * (percent / 100.0)
     below = int(place)
-    lower, upper, share = values[below], values[min(below + 1, len(values) - 1)], place - below
+    return between_members(values[below], values[min(below + 1, len(values) - 1)], place - below)
+
+
+@inlined
+def between_members(lower: float, upper: float, share: float) -> float:
+    """The value that lies so far from one member to the next."""
     gap = upper - lower
     found: float = lower + gap * share if share < 0.5 else upper - gap * (1.0 - share)
     return found + 0.0
@@ -237,21 +245,23 @@ def _give_total(context: int, step: int, lane: int) -> None:
     count = peek(row, LaneState.SUM_NEXT) - peek(row, LaneState.SUM_FIRST)
     total = fixed(context, At.SUMS) + _SUM_BYTES * lane
     if function >= FunctionCode.MIN:
-        _give(context, fixed(step, StepField.RESULT), peek(total, 0), count > 0)
+        give(context, fixed(step, StepField.RESULT), peek(total, 0), count > 0)
     elif peek(row, LaneState.INEXACT) != 0 and function != FunctionCode.COUNT:
-        _give(context, fixed(step, StepField.RESULT), 0, False)
+        give(context, fixed(step, StepField.RESULT), 0, False)
     else:
         _finish(context, step, count, total)
 
 
 @inlined
-def _give(context: int, at: int, value: int, defined: bool) -> None:
+def give(context: int, at: int, value: int, defined: bool) -> None:
+    """Make a word, or nothing, the result at a place."""
     put(context, At.RESULTS, at, value)
     put(context, At.RESULTS_DEFINED, at, defined)
 
 
 @inlined
-def _give_float(context: int, at: int, value: float) -> None:
+def give_float(context: int, at: int, value: float) -> None:
+    """Make a double the result at a place, undefined if it is not finite."""
     put_number(context, At.RESULTS, at, value)
     put(context, At.RESULTS_DEFINED, at, math.isfinite(value))
 
@@ -261,14 +271,14 @@ def _finish(context: int, step: int, count: int, limbs: int) -> None:
     """Compute Count, Sum or Avg from an exact sum."""
     function, at = fixed(step, StepField.FUNCTION), fixed(step, StepField.RESULT)
     if function == FunctionCode.COUNT:
-        _give(context, at, count, True)
+        give(context, at, count, True)
     elif function == FunctionCode.AVG:
-        _give_float(context, at, read_float(limbs) / count if count > 0 else math.nan)
+        give_float(context, at, read_float(limbs) / count if count > 0 else math.nan)
     elif fixed(step, StepField.VALUE_KIND) == ValueKind.INT:
         total, fits = read_integer(limbs)
-        _give(context, at, total, fits)
+        give(context, at, total, fits)
     else:
-        _give_float(context, at, read_float(limbs))
+        give_float(context, at, read_float(limbs))
 
 
 @compiled
@@ -277,13 +287,13 @@ def _finish_floats(context: int, step: int, values: Floats) -> None:
     total = sum_floats(values, len(values), np.empty(_PARTIALS, np.float64))
     if fixed(step, StepField.FUNCTION) == FunctionCode.AVG:
         total = total / len(values) if len(values) > 0 else math.nan
-    _give_float(context, fixed(step, StepField.RESULT), total)
+    give_float(context, fixed(step, StepField.RESULT), total)
 
 
 @compiled
 def empty_aggregate(context: int, step: int) -> None:
     """The aggregate of nothing: 0 or undefined."""
-    _give(context, fixed(step, StepField.RESULT), 0, is_zero_of_nothing(fixed(step, StepField.FUNCTION)))
+    give(context, fixed(step, StepField.RESULT), 0, is_zero_of_nothing(fixed(step, StepField.FUNCTION)))
 
 
 @compiled
@@ -337,7 +347,7 @@ def scanned_aggregate(context: int, step: int, lane: int, first: int, last: int)
     if function >= FunctionCode.OVER_NUMBERS:
         _over_members(context, step, lane, first, last, count)
     elif function >= FunctionCode.MIN:
-        _give(context, fixed(step, StepField.RESULT), best, count > 0)
+        give(context, fixed(step, StepField.RESULT), best, count > 0)
     elif exact:
         _finish(context, step, count, limbs)
     else:
@@ -416,14 +426,14 @@ def _over_members(context: int, step: int, lane: int, first: int, last: int, cou
     if count == 0:
         empty_aggregate(context, step)
     elif (function - FunctionCode.OVER_WORDS) >> 1 == OverWords.ApproximateCountDistinct:
-        _give(context, at, _nearly_distinct(context, step, lane, first, last), True)
+        give(context, at, _nearly_distinct(context, step, lane, first, last), True)
     elif function >= FunctionCode.OVER_WORDS and count > fixed(context, At.LIMIT):
         poke(context, At.NEEDED_TABLE, TOO_MANY + (step - fixed(context, At.STEPS)) // _STEP_BYTES)
         empty_aggregate(context, step)
     elif function >= FunctionCode.OVER_WORDS:
         words = _collect_words(context, step, lane, first, last, count)
         result, defined = over_words(function, words)
-        _give(context, at, result, defined)
+        give(context, at, result, defined)
     else:
         values = _collect(context, step, lane, first, last, count)
         if fixed(step, StepField.VALUE_KIND) == ValueKind.INT:
@@ -432,6 +442,6 @@ def _over_members(context: int, step: int, lane: int, first: int, last: int, cou
             total = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
         if function >= FunctionCode.OVER_SERIES:
             times = _collect_times(context, step, lane, first, last, count)
-            _give_float(context, at, over_series(function, times, values, total))
+            give_float(context, at, over_series(function, times, values, total))
         else:
-            _give_float(context, at, over_numbers(function, values, total, fixed_float(step, StepField.COUNT)))
+            give_float(context, at, over_numbers(function, values, total, fixed_float(step, StepField.COUNT)))

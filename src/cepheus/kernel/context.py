@@ -39,6 +39,7 @@ class State:
     sums: Words = field(default_factory=lambda: np.zeros((64, LIMBS), np.int64))
     entries: Words = field(default_factory=lambda: EntryField.zeros(1024))
     values: Words = field(default_factory=lambda: np.zeros(0, np.int64))
+    in_order: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     hash: Words = field(default_factory=lambda: np.full(1024, -1, np.int64))
     direct: Words = field(default_factory=lambda: np.full((0, 0), -1, np.int64))
     column_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))

@@ -201,6 +201,12 @@ def power_of(size: int) -> int:
     return power
 
 
+@inlined
+def _keeps_order(context: int, row: int) -> bool:
+    """Whether the lane at an address keeps the values in its window in order; whatever moves them breaks that."""
+    return fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.IN_ORDER) != 0
+
+
 @compiled
 def slide_sum(context: int, lane: int, first: int, end: int, subtract: bool) -> None:
     """Add the values of entries to (or take them from) the running sum of their lane."""
@@ -237,7 +243,10 @@ def forget_entries(context: int, lane: int, horizon: int) -> None:
             slide_sum(context, lane, sum_next, first, False)
             poke(row, LaneState.SUM_NEXT, first)
     elif sum_first < first:
-        slide_sum(context, lane, sum_first, min(sum_next, first), True)
+        if _keeps_order(context, row):
+            poke(row, LaneState.INEXACT, 1)
+        else:
+            slide_sum(context, lane, sum_first, min(sum_next, first), True)
         poke(row, LaneState.SUM_FIRST, first)
         poke(row, LaneState.SUM_NEXT, max(sum_next, first))
 
@@ -340,6 +349,8 @@ def _grow_lane(context: int, lane: int) -> bool:
         if fixed(context, At.HAS_VALUES):
             put(context, At.VALUES, target, word(context, At.VALUES, source))
     free_block(context, offset, power)
+    if _keeps_order(context, row):
+        poke(row, LaneState.INEXACT, 1)
     poke(row, LaneState.OFFSET, larger)
     poke(row, LaneState.MASK, 2 * mask + 1)
     return True

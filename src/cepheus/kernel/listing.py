@@ -27,6 +27,7 @@ from cepheus.kernel.lanes import (
 )
 from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
+from cepheus.kernel.ordering import ordered_word
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import GroupKeyField, ListingField, PolicyCode, StepField, ValueKind
 from cepheus.kernel.state import DONE, GROUPS_FULL, LISTS_FULL, Cursor, GroupState, LaneState
@@ -38,7 +39,6 @@ _LISTING_BYTES = ListingField.row_bytes()
 _KEY_BYTES = GroupKeyField.row_bytes()
 _GROUP_BYTES = GroupState.row_bytes()
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
-_ALL_BUT_SIGN = 2**63 - 1
 
 
 class Listing(NamedTuple):
@@ -221,7 +221,7 @@ def _rank(context: int, at: int, step: int, listing: int, lane: int, begin: int,
             compute_aggregate(context, fixed(context, At.STEPS) + _STEP_BYTES * (at + later))
         if compute(context, fixed(listing, ListingField.VALUE_CODE)):
             value = word(context, At.STACK, 0)
-            entries[count], values[count] = entry, _ordered(value) if floats else value
+            entries[count], values[count] = entry, ordered_word(value) if floats else value
             count += 1
     wanted = min(fixed(listing, ListingField.RANKED), count)
     order = np.argsort(values[:count], kind="mergesort")
@@ -236,11 +236,3 @@ def _rank(context: int, at: int, step: int, listing: int, lane: int, begin: int,
     for k in range(wanted):
         put(context, At.CHOSEN, begin + k, entries[kept[k]])
     return begin + wanted
-
-
-@inlined
-def _ordered(bits: int) -> int:
-    """The bits of a float as an integer of the same order; zero has no sign."""
-    if bits == _MINUS_ZERO:
-        return 0
-    return bits ^ _ALL_BUT_SIGN if bits < 0 else bits

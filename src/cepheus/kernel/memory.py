@@ -219,6 +219,7 @@ class At(Fields):
     ENTRIES_USED = cell(0)
     VALUES = words_at()  # of entries: what their columns sum, if any does
     HAS_VALUES = size_of(VALUES)
+    IN_ORDER = words_at()  # in the block of a lane: the values in its window, in order, where its column keeps them so
     HASH = words_at()
     HASH_SIZE = size_of(HASH)
     DIRECT = words_at()  # by column and small key of one part, the lane

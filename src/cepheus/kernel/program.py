@@ -104,6 +104,7 @@ class ColumnField(Fields):
 
     ``FLOAT_KEYS`` has a bit for each part of the key that is a float. ``TOTAL`` says what is known of all events since
     the start, which are then not kept themselves. ``FORGETS`` says when entries are forgotten (``Forgets``).
+    ``IN_ORDER`` is 1 if the values in the window are kept in order instead of their sum.
     """
 
     TYPE = cell()
@@ -115,6 +116,7 @@ class ColumnField(Fields):
     FLOAT_KEYS = cell()
     TOTAL = cell(0)
     FORGETS = cell(0)
+    IN_ORDER = cell(0)
 
 
 class Forgets(IntEnum):

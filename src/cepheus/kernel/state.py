@@ -30,6 +30,7 @@ class LaneState(Fields):
 
     It is two lines of the cache; to find it by a key of one part, and the latest event in it, takes the first alone.
     ``LAST_PLACE`` is twice the place of the row of the latest event, plus 1 if the event before it has the same time.
+    ``INEXACT`` counts summed values out of the range of exact sums; of values in order it is 1 if they are so no more.
     """
 
     OFFSET = cell()

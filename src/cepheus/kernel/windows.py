@@ -21,6 +21,7 @@ from cepheus.kernel.lanes import (
 )
 from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, peek, poke, put, table, word
+from cepheus.kernel.ordering import aggregate_in_order
 from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, FunctionCode, StepField, StepFlag, ValueKind
 from cepheus.kernel.state import LaneState
 from cepheus.kernel.ties import (
@@ -182,7 +183,10 @@ def compute_aggregate(context: int, step: int) -> None:
         empty_aggregate(context, step)
     elif fixed(step, StepField.INCREMENTAL):
         now = word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME)
-        running_aggregate(context, step, lane, now, is_ordered(context))
+        if fixed(step, StepField.FUNCTION) >= FunctionCode.OVER_NUMBERS:
+            aggregate_in_order(context, step, lane, now, is_ordered(context))
+        else:
+            running_aggregate(context, step, lane, now, is_ordered(context))
         row = lane_at(context, lane)  # what the sum has not come to is of this very time, and all of it would do
         silent = fixed(step, StepField.FLAGS) & StepFlag.SILENT
         if peek(row, LaneState.SUM_NEXT) < peek(row, LaneState.NEXT) and not silent:

@@ -90,7 +90,9 @@ class AggregateFunction:
     ``result`` is the type of what comes out, None for that of the members. ``meaning`` takes the values of the
     members, at least one, in the order of the stream; None is undefined. A function of a series takes also the times,
     in microseconds. ``argument`` is what a rule must say besides, as a number: ``meaning`` takes that as well.
-    ``summary`` is its line in the docs. ``bounded`` tells of a function of all members that does not hold them at once.
+    ``summary`` is its line in the docs. ``bounded`` tells of a function of all members that does not hold them at once,
+    ``from_order`` of one that is read off the members in the order of their values, which engines keep where windows
+    slide.
     """
 
     name: str
@@ -102,6 +104,7 @@ class AggregateFunction:
     of_nothing: Value | None = None
     argument: Argument | None = None
     bounded: bool = False
+    from_order: bool = False
 
     @property
     def needs_value(self) -> bool:
@@ -281,6 +284,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             Form.OVER_NUMBERS,
             _median,
             "middle value as a double; of an even number, half the sum of the two in the middle",
+            from_order=True,
         ),
         AggregateFunction(
             "Percentile",
@@ -291,6 +295,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             "value below which so many percent of the members lie, linear between the two next to it: "
             "`Percentile(Temp().value within 5 min from A, 95)`",
             argument=Argument("percent", 0.0, 100.0, "95"),
+            from_order=True,
         ),
         AggregateFunction(
             "Slope",
@@ -307,9 +312,16 @@ AGGREGATES: dict[str, AggregateFunction] = {
             Form.OVER_WORDS,
             _mode,
             "most frequent value; of several, the one that came latest",
+            from_order=True,
         ),
         AggregateFunction(
-            "CountDistinct", Takes.ANYTHING, _INT, Form.OVER_WORDS, _distinct, "number of values that differ"
+            "CountDistinct",
+            Takes.ANYTHING,
+            _INT,
+            Form.OVER_WORDS,
+            _distinct,
+            "number of values that differ",
+            from_order=True,
         ),
         AggregateFunction(
             "ApproximateCountDistinct",

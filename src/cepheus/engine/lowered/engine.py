@@ -450,7 +450,7 @@ class LoweredEngine:
     def bytes_held(self) -> int:
         """Bytes of the arrays that hold stored events."""
         state = self._state
-        arrays = (state.store, state.entries, state.values, state.lanes, state.sums, state.hash)
+        arrays = (state.store, state.entries, state.values, state.in_order, state.lanes, state.sums, state.hash)
         return sum(array.nbytes for array in arrays)
 
     def snapshot(self) -> bytes:

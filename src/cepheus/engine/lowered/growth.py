@@ -60,6 +60,8 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     summing = lowering.doubtful or program.columns[:, ColumnField.SUM_KIND].any()
     if summing and len(state.values) == 0:
         state.values = np.zeros(len(state.entries), np.int64)
+    if program.columns[:, ColumnField.IN_ORDER].any() and len(state.in_order) == 0:
+        state.in_order = np.zeros(len(state.entries), np.int64)
     context[At.STORE_USED] = used
     _point_lanes(context, state, program)
     _fit_direct(context, state, program)
@@ -125,6 +127,8 @@ def _double_entries(state: State) -> None:
     state.entries = _more_lines(state.entries)
     if len(state.values):
         state.values = _larger(state.values)
+    if len(state.in_order):
+        state.in_order = _larger(state.in_order)
 
 
 def _double_lanes(state: State) -> None:

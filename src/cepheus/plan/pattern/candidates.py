@@ -38,12 +38,16 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What a column keeps of a value, by its kind and slot: sums over a window, or a total of all since the start."""
+    """What a column keeps of a value, by its kind and slot: sums over a window, or a total of all since the start.
+
+    ``in_order`` are the values of a window themselves, from the least to the greatest.
+    """
 
     kind: ValueKind
     slot: int
     window: int
     total: TotalKind = TotalKind.NONE
+    in_order: bool = False
 
 
 class CandidateFinder:
@@ -98,6 +102,7 @@ class CandidateFinder:
                 sum_slot=max(sums.slot, 0),
                 sum_window=sums.window,
                 total=sums.total,
+                in_order=sums.in_order,
                 since=stored,
             )
         blurs_alone = frozenset(_forget_name(c, own) for band in alone_bands for c in band.constraints)

@@ -41,6 +41,7 @@ class ColumnKey:
     sum_window: int = -1
     since: int = 0
     total: TotalKind = TotalKind.NONE
+    in_order: bool = False
     blurred: frozenset[Constraint] = frozenset()
     floor: float = 0.0
 

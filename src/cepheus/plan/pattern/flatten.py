@@ -357,6 +357,7 @@ def _columns(lowering: Lowering, *, in_time: bool) -> Words:
             float_keys=key.float_keys,
             total=key.total,
             forgets=forgetful.get(column.index, Forgets.WHEN_FULL),
+            in_order=key.in_order,
         )
     return columns
 

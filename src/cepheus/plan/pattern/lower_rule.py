@@ -311,7 +311,7 @@ class _RuleLowering:
         error_slot = self._value_error(step)
         weighed = self._weighs(step, error_slot)
         running = (
-            (record.form.is_sum or since_start)
+            (record.form.is_sum or record.from_order or since_start)
             and not weighed
             and scope.other < 0
             and scope.reference == 0
@@ -327,7 +327,7 @@ class _RuleLowering:
         looking = self._look(
             StepKind.COMPUTE,
             step,
-            Sums(kind, slot, scope.window, total) if running else None,
+            Sums(kind, slot, scope.window, total, record.from_order) if running else None,
             lambda bands: self._forms.sharing.adding_up(step, bands, summed),
         )
         self._forms.uncertain_results[step.name] = weighed or error_slot >= 0
