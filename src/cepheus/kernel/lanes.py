@@ -1,4 +1,4 @@
-"""Lanes of columns and rows of types, compiled: look up, make room, append, search.
+"""Lanes of columns, compiled: look up, make room, append, search.
 
 A column keeps its events in lanes, one per value of its key. A lane is a ring of entries in the order of the stream, so
 a window is a range of it, found by binary search. An entry is the time of an event and its row in the store of its
@@ -18,7 +18,6 @@ from cepheus.kernel.state import (
     LANE_WORDS,
     LANES_FULL,
     SMALLEST_LANE,
-    STORE_FULL,
     EntryField,
     LaneState,
     TypeState,
@@ -300,12 +299,12 @@ def _make_room_in_lane(context: int, lane: int, now: int) -> bool:
     size = peek(row, LaneState.MASK) + 1
     keeps_latest = fixed(column, ColumnField.FORGETS) == Forgets.ALL_BUT_LATEST
     if keeps_latest and size < _LATEST_FEW:
-        return _grow_lane(context, lane)
+        return grow_lane(context, lane)
     forget_entries(context, lane, before(now, fixed(column, ColumnField.REACH)))
     if keeps_latest:
         _forget_all_but_latest(context, row)
     live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
-    return 4 * live <= 3 * size or _grow_lane(context, lane)
+    return 4 * live <= 3 * size or grow_lane(context, lane)
 
 
 @inlined
@@ -334,7 +333,8 @@ def first_in_window(context: int, lane: int, since: int, is_reach: bool) -> int:
 
 
 @compiled
-def _grow_lane(context: int, lane: int) -> bool:
+def grow_lane(context: int, lane: int) -> bool:
+    """Move a lane to a block twice as large; False if there is none and the lane is full."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
@@ -354,104 +354,6 @@ def _grow_lane(context: int, lane: int) -> bool:
     poke(row, LaneState.OFFSET, larger)
     poke(row, LaneState.MASK, 2 * mask + 1)
     return True
-
-
-@inlined
-def place_row(context: int, kind: int, now: int) -> int:
-    """The place in the store where the next row of a type goes; -1 if the store must grow first.
-
-    The row does not count before ``append_row``. A type that nothing stores has its only row at the beginning.
-    """
-    if not fixed(type_at(context, kind), TypeField.STORED):
-        return 0
-    row = type_state_at(context, kind)
-    if peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST) > peek(row, TypeState.MASK) and not _make_room(
-        context, kind, now
-    ):
-        return -1
-    return row_offset(context, kind, peek(row, TypeState.NEXT))
-
-
-@compiled
-def _make_room(context: int, kind: int, now: int) -> bool:
-    """Free rows that no window can reach, or move to a ring twice as large; False if the store is too small."""
-    row = type_state_at(context, kind)
-    offset, mask = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK)
-    first, end = peek(row, TypeState.FIRST), peek(row, TypeState.NEXT)
-    width = fixed(type_at(context, kind), TypeField.WIDTH)
-    horizon = before(now, fixed(type_at(context, kind), TypeField.REACH))
-    while first < end and word(context, At.STORE, offset + (first & mask) * width + SLOT_TIME) < horizon:
-        first += 1
-    poke(row, TypeState.FIRST, first)
-    size = mask + 1
-    if size > 0 and 4 * (end - first) <= 3 * size:
-        return True
-    larger = max(4, 2 * size)
-    used = peek(context, At.STORE_USED)
-    if used + larger * width > fixed(context, At.STORE_SIZE):
-        return end - first <= mask
-    for entry in range(first, end):
-        source = offset + (entry & mask) * width
-        target = used + (entry & (larger - 1)) * width
-        for k in range(width):
-            put(context, At.STORE, target + k, word(context, At.STORE, source + k))
-    _point_lanes(context, kind, used, larger - 1)
-    poke(context, At.STORE_USED, used + larger * width)
-    poke(row, TypeState.OFFSET, used)
-    poke(row, TypeState.MASK, larger - 1)
-    return True
-
-
-@compiled
-def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> None:
-    """Note in a type's lanes where the row of their latest event will be, while the type's ring is still the old."""
-    row = type_state_at(context, kind)
-    offset, mask, width = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK), peek(row, TypeState.WIDTH)
-    last = peek(row, TypeState.NEXT) - 1
-    for at in range(peek(context, At.LANE_COUNT)):
-        lane = lane_at(context, at)
-        if fixed(column_at(context, peek(lane, LaneState.COLUMN)), ColumnField.TYPE) != kind:
-            continue
-        place = (last_place(lane) - offset) // width
-        if place < 0 or place > mask:  # it had none yet
-            continue
-        number = last - ((last - place) & mask)
-        moved = new_offset + (number & new_mask) * width
-        poke(lane, LaneState.LAST_PLACE, 2 * moved + (peek(lane, LaneState.LAST_PLACE) & 1))
-
-
-@compiled
-def room_in_column(context: int, column: int, now: int) -> int:
-    """How many events may enter a column without keys before anything in it, or of its type, is forgotten.
-
-    What no window can reach at a time is forgotten now, and where little room is left more is made, so that it is about
-    a quarter of what there is. Minus a status if space must grow first.
-    """
-    kind = fixed(column_at(context, column), ColumnField.TYPE)
-    row = type_state_at(context, kind)
-    size = peek(row, TypeState.MASK) + 1
-    if 4 * (peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST)) >= 3 * size and not _make_room(context, kind, now):
-        return -STORE_FULL
-    room = peek(row, TypeState.MASK) + 1 - (peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST))
-    lane = word(context, At.COLUMN_LANE, column)
-    if lane < 0:
-        return min(room, 1 << SMALLEST_LANE)
-    row = lane_at(context, lane)
-    size = peek(row, LaneState.MASK) + 1
-    if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size:
-        forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
-        if 4 * (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)) >= 3 * size and not _grow_lane(context, lane):
-            return -ENTRIES_FULL
-    return min(room, peek(row, LaneState.MASK) + 1 - (peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)))
-
-
-@inlined
-def append_row(context: int, kind: int) -> int:
-    """Make the row that was placed last count, and return its number."""
-    row = type_state_at(context, kind)
-    entry = peek(row, TypeState.NEXT)
-    poke(row, TypeState.NEXT, entry + 1)
-    return entry
 
 
 @inlined

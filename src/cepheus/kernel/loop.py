@@ -14,12 +14,13 @@ from collections.abc import Callable
 
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import trace
-from cepheus.kernel.lanes import place_row, type_at
+from cepheus.kernel.lanes import type_at
 from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Left, TypeField
 from cepheus.kernel.state import DONE, STORE_FULL
 from cepheus.kernel.timers import reach_with
+from cepheus.kernel.type_rows import place_row
 
 Process = Callable[[int, int, int, int], int]
 Enter = Callable[[int, int, int, int, int], int]

@@ -15,13 +15,11 @@ from cepheus.kernel.emit import commit_output, rule_at
 from cepheus.kernel.index import accept_indexed, take
 from cepheus.kernel.lanes import (
     append_entry,
-    append_row,
     before,
     column_at,
     entry_at,
     lane_at,
     last_place,
-    place_row,
     reserve_lane,
     type_at,
     type_state_at,
@@ -41,6 +39,7 @@ from cepheus.kernel.program import (
 )
 from cepheus.kernel.state import DONE, STORE_FULL, STRING_NEEDED, LaneState, TypeState
 from cepheus.kernel.ties import commit_ties
+from cepheus.kernel.type_rows import append_row, place_row
 from cepheus.kernel.windows import key_part
 
 Compile = Callable[[Any], Any]

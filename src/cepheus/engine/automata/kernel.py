@@ -27,7 +27,7 @@ from cepheus.engine.automata.state import In, InstanceLane
 from cepheus.engine.automata.tables import ChoiceField, NeedField, StateField
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import commit_output, emit, enqueue
-from cepheus.kernel.lanes import append_row, row_offset, type_state_at
+from cepheus.kernel.lanes import row_offset, type_state_at
 from cepheus.kernel.loop import loop_over
 from cepheus.kernel.machine import all_hold
 from cepheus.kernel.memory import At, fixed, peek, poke, put, table, word
@@ -35,6 +35,7 @@ from cepheus.kernel.process import accept, reserve, store_entry
 from cepheus.kernel.program import SLOT_TIME, PolicyCode, StepField
 from cepheus.kernel.search import Steps, constraints_hold, keep_all, search_all_with, search_with
 from cepheus.kernel.state import DONE, STRING_NEEDED, Cursor, TypeState
+from cepheus.kernel.type_rows import append_row
 from cepheus.kernel.windows import compute_aggregate
 
 _NEED_BYTES = NeedField.row_bytes()

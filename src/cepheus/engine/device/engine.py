@@ -25,11 +25,11 @@ from cepheus.engine.device.kernel import evaluate_here, run
 from cepheus.engine.device.opencl import Device, DeviceError, choose
 from cepheus.engine.device.put_off import MOST_PUT_OFF, PutOff, PutOffAt, RecordField
 from cepheus.engine.lowered.made_of import Kernel
-from cepheus.kernel.lanes import room_in_column
 from cepheus.kernel.memory import At
 from cepheus.kernel.process import replay
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import LaneState, Status
+from cepheus.kernel.type_rows import room_in_column
 
 _AT_ONCE = 1 << 14
 """After so many events it is looked at anew which rules are left to the device, at the latest."""
