@@ -2,7 +2,7 @@
 
 A case has rules, events in the papers' notation (times in seconds) and the composite events they give, in any order.
 In ``from`` of an expected event, ``#n`` stands for the id of the n-th expected event. ``rule`` is the name of the rule
-that made it, by default its type.
+that made it, by default its type. A case whose ``provenance`` is ``full`` expects what aggregates ``counted``, too.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cepheus.core.event import EventId, composite_id
+from cepheus.core.event import EventId, composite_id, with_counted
+from cepheus.core.options import ProvenanceDepth
 from cepheus.formats.notation import parse_notation_line
+from cepheus.language.tesla import parse
+from cepheus.rules.model import RuleSet
+from cepheus.rules.run_settings import with_provenance
 
 FOLDER = Path(__file__).parent / "cases"
 
@@ -27,6 +31,17 @@ class Case:
     events: list[dict[str, Any]]
     expected: list[dict[str, Any]]
     sequence: str | None
+    provenance: ProvenanceDepth
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What sessions and runs are told besides the engine."""
+        return {"time_unit": "s", "sequence": self.sequence, "provenance": self.provenance.value}
+
+    @property
+    def model(self) -> RuleSet:
+        """The rules, which know how much of the provenance is asked for."""
+        return with_provenance(parse(self.rules), self.provenance)
 
     def __str__(self) -> str:
         return self.name
@@ -53,7 +68,7 @@ def outcome(composites: list[dict[str, Any]]) -> list[str]:
 
 
 def _case(topic: str, table: dict[str, Any]) -> Case:
-    known = {"name", "rules", "declarations", "events", "expected", "sequence"}
+    known = {"name", "rules", "declarations", "events", "expected", "sequence", "provenance"}
     assert table.keys() <= known, f"{topic}: unknown keys {table.keys() - known}"
     return Case(
         name=f"{topic}: {table['name']}",
@@ -61,6 +76,7 @@ def _case(topic: str, table: dict[str, Any]) -> Case:
         events=_lines(table["events"]),
         expected=_expected(_lines(table["expected"])),
         sequence=table.get("sequence"),
+        provenance=ProvenanceDepth(table.get("provenance", "parts")),
     )
 
 
@@ -75,7 +91,8 @@ def _expected(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         made_of: tuple[EventId, ...] = tuple(
             ids[int(part[1:])] if isinstance(part, str) and part.startswith("#") else part for part in record["from"]
         )
-        record |= {"from": list(made_of), "id": composite_id(record["type"], rule, made_of)}
+        whole = with_counted(made_of, record.pop("counted", ()))
+        record |= {"from": list(whole), "id": composite_id(record["type"], rule, made_of)}
         record["time"] *= 1_000_000
         ids.append(record["id"])
     return records

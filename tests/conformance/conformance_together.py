@@ -16,7 +16,6 @@ from conformance_suite import Case
 from cepheus.core.event import EventId, composite_id
 from cepheus.core.values import ValueType, type_of
 from cepheus.engine.assembly.ending import has_timers
-from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import EventPattern
@@ -67,7 +66,7 @@ def together(cases: Iterable[Case]) -> list[Together]:
             apart.by_type |= {prefix + name: own for name, own in by_type.items()}
             _add(apart, case, prefix)
             continue
-        rules = parse(case.rules)
+        rules = case.model
         if has_timers(rules):
             alone.append(Together(kinds))
             _add(alone[-1], case, prefix)
@@ -98,7 +97,7 @@ def _merged(by_type: Kinds) -> dict[str, ValueType] | None:
 
 def _kinds(case: Case) -> Kinds:
     """Give the types of a case's attributes: as declared, or else as the values are."""
-    rules = parse(case.rules)
+    rules = case.model
     types = Catalog.of(check(rules)).types
     kinds: Kinds = {}
     for declared in rules.declarations:
@@ -121,7 +120,7 @@ def _kinds(case: Case) -> Kinds:
 
 
 def _add(place: Together, case: Case, prefix: str) -> None:
-    rules = name_rules(parse(case.rules))
+    rules = name_rules(case.model)
     place.rules += RuleSet(
         tuple(replace(declared, name=prefix + declared.name) for declared in rules.declarations),
         tuple(renamed_rule(rule, prefix) for rule in rules.rules),
@@ -167,8 +166,19 @@ def _renamed_events(case: Case, rules: Sequence[Rule], prefix: str) -> list[dict
     found = []
     for event in case.expected:
         made_of = tuple(new_ids.get(part, part) for part in event["from"])
-        own = [r for r in rules if composite_id(event["type"], str(r.name), tuple(event["from"])) == event["id"]]
-        fresh = composite_id(prefix + event["type"], f"{prefix}{own[0].name}", made_of)
+        rule, parts = _maker(event, rules)
+        fresh = composite_id(prefix + event["type"], f"{prefix}{rule.name}", made_of[:parts])
         new_ids[event["id"]] = fresh
         found.append({**event, "type": prefix + event["type"], "id": fresh, "from": list(made_of)})
     return found
+
+
+def _maker(event: dict[str, Any], rules: Sequence[Rule]) -> tuple[Rule, int]:
+    """The rule that made an event, and how many of those that it names are its parts: the others were counted."""
+    named = tuple(event["from"])
+    return next(
+        (rule, parts)
+        for parts in range(len(named), -1, -1)
+        for rule in rules
+        if composite_id(event["type"], str(rule.name), named[:parts]) == event["id"]
+    )

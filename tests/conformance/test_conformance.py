@@ -7,7 +7,6 @@ import cepheus
 from cepheus.core.errors import UnsupportedError
 from cepheus.engine.assembly.registry import names
 from cepheus.engine.base.capabilities import CAPABILITIES
-from cepheus.language.tesla import parse
 from cepheus.plan.pattern.constructs import things_of
 
 CASES = load_cases()
@@ -19,9 +18,9 @@ def engine(request: pytest.FixtureRequest, case: Case) -> str:
     """The name of an engine that runs the case; one that does not must refuse it as its table says."""
     name = str(request.param)
     (support,) = [each for each in CAPABILITIES if each.name == name]
-    if any(not support.runs(thing) for thing, _ in things_of(parse(case.rules))):
+    if any(not support.runs(thing) for thing, _ in things_of(case.model)):
         with pytest.raises(UnsupportedError):
-            cepheus.compile(case.rules).start(engine=name)
+            cepheus.compile(case.rules).start(engine=name, **case.options)
         pytest.skip(f"{name} refuses it")
     return name
 
@@ -38,13 +37,13 @@ def _expect_refusals(request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_all_at_once(case: Case, engine: str) -> None:
     program = cepheus.compile(case.rules)
-    found = program.detect(case.events, engine=engine, time_unit="s", sequence=case.sequence)
+    found = program.detect(case.events, engine=engine, **case.options)
     assert outcome(found.to_dicts("us")) == outcome(case.expected)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_one_by_one(case: Case, engine: str) -> None:
-    session = cepheus.compile(case.rules).start(engine=engine, time_unit="s", sequence=case.sequence)
+    session = cepheus.compile(case.rules).start(engine=engine, **case.options)
     found = [composite.to_dict() for event in case.events for composite in session.feed(event)]
     found += session.close().to_dicts("us")
     assert outcome(found) == outcome(case.expected)
@@ -53,7 +52,7 @@ def test_one_by_one(case: Case, engine: str) -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_killed_and_restored_before_every_event(case: Case, engine: str) -> None:
     program = cepheus.compile(case.rules)
-    session = program.start(engine=engine, time_unit="s", sequence=case.sequence)
+    session = program.start(engine=engine, **case.options)
     found = []
     for event in case.events:
         session = program.start(snapshot=session.snapshot())
@@ -65,7 +64,7 @@ def test_killed_and_restored_before_every_event(case: Case, engine: str) -> None
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_in_threads(case: Case) -> None:
     program = cepheus.compile(case.rules)
-    found = program.detect(case.events, engine="columns", time_unit="s", sequence=case.sequence, threads=3)
+    found = program.detect(case.events, engine="columns", threads=3, **case.options)
     assert outcome(found.to_dicts("us")) == outcome(case.expected)
 
 

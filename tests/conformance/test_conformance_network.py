@@ -47,7 +47,7 @@ START = 1000 * SECOND
 def refusal(case: Case) -> str | None:
     """Why a network does not run a case; None if it does."""
     try:
-        check_supported(parse(case.rules))
+        check_supported(case.model)
     except UnsupportedError as error:
         return error.diagnostics[0].message
     return None
@@ -58,7 +58,7 @@ REFUSED = {case.name: reason for case in CASES if (reason := refusal(case)) is n
 
 def prepared(case: Case) -> tuple[Checked, list[Event]]:
     """The checked rules of a case, and its events in total order, numbered as other hosts number them."""
-    checked = check(name_rules(parse(case.rules)))
+    checked = check(name_rules(case.model))
     events = []
     for number, given in enumerate(case.events):
         fields = {name: value for name, value in given.items() if name not in ("type", "time", "id", case.sequence)}
@@ -193,6 +193,7 @@ UNSUPPORTED = {
         "groups: all of them as one choice",
         "groups: a collection may be empty, and have too many members",
         "groups: members are consumed together",
+        "groups: what was counted is named behind the parts, each event once",
         "groups: the first and the last member may have no value",
         "groups: a rule that needs the value of the last member does not fire without it",
         "users: failed logins from several addresses and then a success",

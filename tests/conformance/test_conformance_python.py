@@ -26,7 +26,7 @@ def from_python(text: str) -> TypedRules:
 def test_a_case_written_in_python(case: Case) -> None:
     rules = from_python(to_python(case.rules))
     assert rules.model == parse(case.rules)
-    found = cepheus.compile(rules).detect(case.events, engine="reference", time_unit="s", sequence=case.sequence)
+    found = cepheus.compile(rules).detect(case.events, engine="reference", **case.options)
     assert outcome(found.to_dicts("us")) == outcome(case.expected)
 
 

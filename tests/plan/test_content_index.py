@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from random import Random
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cepheus
+from cepheus.core.values import ValueType
 from cepheus.kernel.instructions import OPERATOR_CODES
 from cepheus.kernel.program import ConstraintKind
-from cepheus.plan.pattern.code import LoweredConstraint, float_bits
+from cepheus.kernel.strings import StringTable
+from cepheus.language.tesla import parse_event_pattern
+from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place, float_bits
 from cepheus.plan.pattern.content_index import WORTH_AN_INDEX, Indexes, Listener, index_listeners
 from cepheus.rules.comparisons import compare
 
@@ -63,7 +69,7 @@ def found_for(value: int, given_listeners: list[Listener]) -> set[int]:
 
 def holds(value: int, constraint: LoweredConstraint) -> bool:
     if constraint.choices:
-        return value in constraint.choices
+        return value in constraint.choices and not (constraint.more and value == constraint.constant)
     return bool(compare(OPERATORS[constraint.operator], value, constraint.constant))
 
 
@@ -71,7 +77,13 @@ def choices(values: frozenset[int]) -> LoweredConstraint:
     return LoweredConstraint(ConstraintKind.CODE, slot=SLOT, choices=tuple(values))
 
 
+def choices_and_more(values: frozenset[int], excluded: int) -> LoweredConstraint:
+    """One of the values, but not that one: something that an index does not know of."""
+    return LoweredConstraint(ConstraintKind.CODE, slot=SLOT, choices=tuple(values), constant=excluded, more=True)
+
+
 CONSTRAINTS = st.one_of(
+    st.builds(choices_and_more, st.frozensets(st.integers(-4, 4), min_size=1, max_size=4), st.integers(-4, 4)),
     st.builds(constraint, st.sampled_from(sorted(OPERATOR_CODES)), st.integers(-4, 4)),
     st.builds(choices, st.frozensets(st.integers(-4, 4), min_size=1, max_size=4)),
 )
@@ -103,3 +115,42 @@ def test_equalities_go_before_ranges_and_integers_apart_from_floats() -> None:
         (True, SLOT, True),
     ]
     assert len(linear) == 9
+
+
+def test_an_index_uses_what_an_or_permits() -> None:
+    """Of what stands in alternatives: one attribute that each of them asks to be a constant, with more or without."""
+    asked = [
+        "x = {0} or x = {1}",
+        "(x = {0} and y > 0) or ({1} = x and s = 'a')",
+        "x in ({0}, {1}) or x = 9",
+        "(x = {0} or x = {1}) and (s = 'a' or y > 0)",
+        "x = {0} or y = {1}",
+        "x = {0} or o = 1 and x = {1}",
+        "not (x = {0} or x = {1})",
+        "s = 'a' or s = 'b' and x = {0}",
+    ]
+    texts = [asked[k % len(asked)].format(k % 5, k % 7) for k in range(40)]
+    rules = "\n".join(f"define F{k}() from A({text})" for k, text in enumerate(texts))
+    program = cepheus.compile(f"event A(x: int, y: double, s: string, o: int?)\n{rules}")
+    random = Random(3)
+    events: list[dict[str, Any]] = [
+        {"type": "A", "time": time, "x": random.randint(-1, 9), "y": random.uniform(-1, 1), "s": random.choice("abc")}
+        | ({"o": 1} if random.random() < 0.5 else {})
+        for time in range(200)
+    ]
+    found, wanted = (
+        program.detect(events, engine=engine, time_unit="s").to_dicts() for engine in ("columns", "reference")
+    )
+    assert len(wanted) > 1000
+    assert found == wanted
+
+
+def test_what_alternatives_leave_to_an_index() -> None:
+    def locate(_: str | None, attribute: str) -> Place:
+        return Place(0, {"x": 5, "y": 6}[attribute], ValueType.INT, False)
+
+    coder = Coder(locate, {}, StringTable())
+    texts = ("(x = 1 and y > 2) or x in (3, 4)", "x = 7 or 8 = x", "x = 1 or y = 1", "(x = 2 or x = 3 and y = 1)")
+    for text, expected in zip(texts, [((1, 3, 4), True), ((7, 8), False), ((), False), ((2, 3), True)], strict=True):
+        (found,) = coder.constraints(parse_event_pattern(f"A({text})").constraints)
+        assert (found.choices, found.more) == expected, text

@@ -39,16 +39,20 @@ class Question:
         """The values that the outcome states, of each composite event that it is about; times in the unit of the input.
 
         A list that a rule has collected has its latest element first; it is told the other way round. Of several types,
-        the type comes first.
+        the type comes first. ``from.eid`` are the events that it is made of, by their attribute ``eid``.
         """
         rows = []
         for composite in composites:
             columns = self.columns.get(composite["type"])
             if columns is not None:
-                row = [composite[column] for column in columns]
+                row = [self._made_of(composite) if column == "from.eid" else composite[column] for column in columns]
                 flat = [value for part in row for value in (reversed(part) if isinstance(part, tuple) else [part])]
                 rows.append([composite["type"], *flat] if len(self.columns) > 1 else flat)
         return rows
+
+    def _made_of(self, composite: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The events of a composite event, each once, the latest first."""
+        return tuple(self.events[place]["eid"] for place in sorted(set(composite["from"]), reverse=True))
 
 
 def load_questions() -> list[Question]:

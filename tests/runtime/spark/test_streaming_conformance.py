@@ -19,7 +19,6 @@ from cepheus.core.event import Event
 from cepheus.core.schema import EventType
 from cepheus.core.time import SECOND
 from cepheus.engine.assembly.ending import has_timers
-from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.rules.run_settings import has_ties_ordered
 from cepheus.runtime.spark.layout import IdKind
@@ -74,7 +73,7 @@ class CasesProcessor(ShardProcessor):
 
 def is_sequenced(case: Case) -> bool:
     """Whether events come with their place in the stream: rules with ordered ties ask for it."""
-    return case.sequence is not None or has_ties_ordered(parse(case.rules))
+    return case.sequence is not None or has_ties_ordered(case.model)
 
 
 def stream_of(case: Case) -> list[Event]:
@@ -96,13 +95,13 @@ def stream_of(case: Case) -> list[Event]:
 def test_every_case(spark: SparkSession, tmp_path: Path, timed: bool) -> None:
     """Cases with timers have a stream of their own: others last for years, and moments would come all the while."""
     assert len(load_cases()) - len(CASES) <= 1
-    cases = [case for case in CASES if has_timers(parse(case.rules)) == timed]
+    cases = [case for case in CASES if has_timers(case.model) == timed]
     interval_cases = [] if timed else INTERVAL_CASES
     jobs: dict[int, Job] = {}
     streams: dict[int, list[Event]] = {}
     for number, case in enumerate(cases):
         given = stream_of(case)
-        checked = check(parse(case.rules), schema=described(given))
+        checked = check(case.model, schema=described(given))
         jobs[number] = whole_job(checked, sequenced=is_sequenced(case), ids=id_kind(case) or IdKind.NUMBER)
         streams[number] = [
             renamed(event, checked.inputs[event.type]) for event in given if event.type in checked.inputs
@@ -159,7 +158,7 @@ def in_its_time(case: Case, composites: list[dict[str, Any]]) -> list[dict[str, 
     All cases share one stream, whose time goes on after that, and so do timers: what they make then is no part of a
     case, and cannot change what was made before.
     """
-    if not has_timers(parse(case.rules)):
+    if not has_timers(case.model):
         return composites
     last = max((event["time"] for event in case.events), default=0) * SECOND
     return [composite for composite in composites if composite["time"] <= last]

@@ -62,7 +62,8 @@ def place_of_time(position: int) -> Place:
 class LoweredConstraint:
     """A row of the constraint table; ``code`` holds the instructions of a general one.
 
-    ``choices`` are the words of which the slot has to be one, if that is all that the constraint asks.
+    ``choices`` are the words of which the slot has to be one; that is all that the constraint asks unless it asks
+    ``more``.
     """
 
     kind: ConstraintKind
@@ -74,6 +75,7 @@ class LoweredConstraint:
     constant: int = 0
     code: Code = ()
     choices: tuple[int, ...] = ()
+    more: bool = False
 
 
 def float_bits(number: float) -> int:
@@ -112,17 +114,44 @@ class Coder:
         return [lowered for left, operator, right in pairs for lowered in self._comparison(left, operator, right)]
 
     def _with_choices(self, general: LoweredConstraint, constraint: Constraint) -> LoweredConstraint:
-        """Note what an index can make use of: ``attribute in (..)`` over constants."""
+        """Note what an index can make use of: that an attribute must be one of several constants."""
+        found = self._choices(constraint)
+        if found is None:
+            return general
+        place, words, more = found
+        return replace(
+            general, position=place.position, slot=place.slot, choices=tuple(dict.fromkeys(words)), more=more
+        )
+
+    def _choices(self, constraint: Constraint) -> tuple[Place, tuple[int, ...], bool] | None:
+        """An attribute that must be one of these words for the constraint to hold, and whether more is asked."""
         match constraint:
-            case Call(function="in", arguments=(AttributeRef(event=event, name=name), *choices)):
-                place = self.locate(event, name)
-                words = [self._word(place.type, "=", each) for each in choices if isinstance(each, Constant)]
-                if place.optional or None in words or len(words) < len(choices) or place.type is ValueType.FLOAT:
-                    return general
-                found = tuple(word for word in words if word is not None)
-                return replace(general, position=place.position, slot=place.slot, choices=tuple(dict.fromkeys(found)))
+            case Call(function="in", arguments=(AttributeRef() as attribute, *choices)):
+                return self._among(attribute, choices)
+            case Comparison(operands=(AttributeRef() as attribute, Constant() as constant), operators=("=",)):
+                return self._among(attribute, [constant])
+            case Comparison(operands=(Constant() as constant, AttributeRef() as attribute), operators=("=",)):
+                return self._among(attribute, [constant])
+            case Call(function="and", arguments=parts):
+                found = [choice for part in parts if (choice := self._choices(part)) is not None]
+                best = min(found, key=lambda choice: len(choice[1]), default=None)
+                return None if best is None else (best[0], best[1], best[2] or len(parts) > 1)
+            case Call(function="or", arguments=parts):
+                each = [choice for part in parts if (choice := self._choices(part)) is not None]
+                if len(each) < len(parts) or len({place for place, _, _ in each}) > 1:
+                    return None
+                return each[0][0], tuple(word for _, words, _ in each for word in words), any(more for *_, more in each)
             case _:
-                return general
+                return None
+
+    def _among(
+        self, attribute: AttributeRef, choices: Sequence[Expression]
+    ) -> tuple[Place, tuple[int, ...], bool] | None:
+        place = self.locate(attribute.event, attribute.name)
+        words = [self._word(place.type, "=", each) for each in choices if isinstance(each, Constant)]
+        if place.optional or None in words or len(words) < len(choices) or place.type is ValueType.FLOAT:
+            return None
+        return place, tuple(word for word in words if word is not None), False
 
     def expression(self, expression: Expression, wanted: ValueType | None = None) -> tuple[Code, Type]:
         """Lower an expression; an integer becomes a float where a float is wanted."""

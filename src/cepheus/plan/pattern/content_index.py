@@ -149,7 +149,7 @@ class _Span:
 def _span(group: Group, listener: Listener) -> _Span:
     fitting = [c for c in listener.filters if _key(c) == (group.by_range, group.slot, group.is_float)]
     used = fitting if group.by_range else fitting[:1]
-    return _Span(tuple(used), tuple(c for c in listener.filters if not any(c is u for u in used)))
+    return _Span(tuple(used), tuple(c for c in listener.filters if c.more or not any(c is u for u in used)))
 
 
 def _cover(low: int, high: int, leaves: int) -> list[int]:
