@@ -73,7 +73,9 @@ def test_a_window_that_is_looked_at_seldom_is_put_in_order_at_once() -> None:
 
 
 def test_more_values_than_may_be_held_are_refused_where_windows_slide() -> None:
-    program = cepheus.compile("define F(d: int) from B() and $d = CountDistinct(A().x within 1 h from B) where d=$d")
+    program = cepheus.compile(
+        "event A(x: int) event B() define F(d: int) from B() and $d = CountDistinct(A().x within 1 h from B) where d=$d"
+    )
     events = [{"type": "A", "time": time, "x": time} for time in range(50)] + [{"type": "B", "time": 50}]
     for engine in ("reference", "columns"):
         assert program.detect(events, engine=engine, time_unit="s", limit=50).to_dicts()[0]["d"] == 50

@@ -370,3 +370,13 @@ def test_a_rule_with_hundreds_of_events() -> None:
 def test_rules_without_a_name_get_one() -> None:
     result = checked("define A() from X(); define A() from Y(); rule R define A() from Z()")
     assert [rule.name for rule in result.rules.rules] == ["A", "A_2", "R"]
+
+
+def test_moments_that_never_begin_are_warned_of() -> None:
+    (found,) = checked("define G(n: int) from every 5 s where n=1").warnings
+    assert found.code == "timer"
+    assert "never begin" in found.message
+    counted = "define G(n: int) from every 5 s and $n = Count(A() within 5 s from now) where n=$n"
+    assert not checked(counted).warnings
+    together = "define G() from every 5 s; define H() from A() and last G() within 5 s from A"
+    assert not checked(together).warnings

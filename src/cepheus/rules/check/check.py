@@ -28,6 +28,7 @@ from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule, Rule, RuleSet, Selection
 from cepheus.rules.resolve import resolve
 from cepheus.rules.rows.model import RowRule
+from cepheus.rules.timers import Every
 
 MAX_DEPTH = 200
 """How far expressions may be nested, so that what walks them never runs out of stack."""
@@ -103,6 +104,8 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     _raise(findings)
     read = with_rows(with_positional(inputs(scopes, known, inferred), intervals.reads, known), rows, known)
     read = with_errors(read, with_error)
+    if not read:
+        _warn_of_moments(named, findings)
     for scope in scopes:
         warn_of_equalities(scope, read, findings)
     doubles = tuple(with_doubles(scope, inferred) for scope in scopes)
@@ -133,6 +136,18 @@ def _raise(findings: Findings) -> None:
     mistakes = findings.errors()
     if mistakes:
         raise RuleError(mistakes)
+
+
+def _warn_of_moments(rules: RuleSet, findings: Findings) -> None:
+    """Warn of regular moments where no rule looks at an event: without one, they never begin."""
+    for rule in rules.rules:
+        if isinstance(rule.pattern.timer, Every):
+            findings.warning(
+                "timer",
+                f"the moments of rule '{rule.name}' never begin: no rule looks at any event",
+                rule.pattern.timer.span,
+                "moments begin with the first event that some rule looks at: 'and Count(A() within 1 h from now) >= 0'",
+            )
 
 
 def _check_rankings(rules: RuleSet, findings: Findings) -> None:
