@@ -258,6 +258,14 @@ def main() -> int:
     ran = refused = unsupported = exploded = composites = failures = 0
     numbers = [int(number) for number in options.threads.split(",")]
     last = options.seed
+
+    def told() -> str:
+        return (
+            f"{ran} cases agree, {failures} differ ({refused} refused by the checks, {unsupported} unsupported, "
+            f"{exploded} beyond the limit), {composites} composite events, seeds {options.seed} to {last}, "
+            f"threads {options.threads}, {time.perf_counter() - begin:.0f} s"
+        )
+
     for seed, threads in product(range(options.seed, options.seed + options.cases), numbers):
         if seed != last and time.perf_counter() - begin > 60 * options.minutes:
             break
@@ -286,15 +294,13 @@ def main() -> int:
         exploded += outcome == -3
         ran += outcome >= 0
         composites += max(0, outcome)
-        if sys.stderr.isatty() and seed % 500 == 0:
-            print(f"\r{seed - options.seed} cases", end="", file=sys.stderr)
-    seconds = time.perf_counter() - begin
-    print(
-        f"{ran} cases agree, {failures} differ ({refused} refused by the checks, {unsupported} unsupported,"
-        f" {exploded} beyond the limit),"
-        f" {composites} composite events, seeds {options.seed} to {last}, threads {options.threads}, {seconds:.0f} s"
-    )
+        if (seed - options.seed) % _TELL_EVERY == _TELL_EVERY - 1 and threads == numbers[-1]:
+            print("so far:", told(), flush=True)
+    print(told())
     return 1 if failures else 0
+
+
+_TELL_EVERY = 500
 
 
 if __name__ == "__main__":

@@ -72,6 +72,13 @@ def main() -> int:
     begin = time.perf_counter()
     ran = composites = failures = 0
     last = options.seed
+
+    def told() -> str:
+        return (
+            f"{ran} cases agree, {failures} differ, {composites} composite events, seeds {options.seed} to {last}, "
+            f"{time.perf_counter() - begin:.0f} s; on the device: {dict(counted)}"
+        )
+
     for seed in range(options.seed, options.seed + options.cases):
         if time.perf_counter() - begin > 60 * options.minutes:
             break
@@ -88,11 +95,13 @@ def main() -> int:
             continue
         ran += outcome >= 0
         composites += max(0, outcome)
-    print(
-        f"{ran} cases agree, {failures} differ, {composites} composite events, seeds {options.seed} to "
-        f"{last}, {time.perf_counter() - begin:.0f} s; on the device: {dict(counted)}"
-    )
+        if (seed - options.seed) % _TELL_EVERY == _TELL_EVERY - 1:
+            print("so far:", told(), flush=True)
+    print(told())
     return 1 if failures else 0
+
+
+_TELL_EVERY = 500
 
 
 if __name__ == "__main__":

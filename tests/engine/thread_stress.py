@@ -34,6 +34,7 @@ from cepheus.kernel.strings import StringTable
 
 _yields = Random()
 _MOST = 300e-6
+_TELL_EVERY = 500
 
 
 def interrupt_everywhere() -> None:
@@ -119,16 +120,22 @@ def main() -> int:
     begin = time.perf_counter()
     counted: Counter[str] = Counter()
     seed = options.seed
+
+    def told() -> str:
+        return (
+            f"{counted['cases']} cases alike on one thread and several ({options.how}), {counted['refused']} refused, "
+            f"{counted['composite events']} composite events, seeds {options.seed} to {seed - 1}, "
+            f"{time.perf_counter() - begin:.0f} s"
+        )
+
     while time.perf_counter() - begin < 60 * options.minutes and seed < options.seed + options.cases:
         outcome = stress(seed, (2, 3, 4, 8)[seed % 4])
         counted["refused" if outcome < 0 else "cases"] += 1
         counted["composite events"] += max(0, outcome)
         seed += 1
-    seconds = time.perf_counter() - begin
-    print(
-        f"{counted['cases']} cases alike on one thread and several ({options.how}), {counted['refused']} refused, "
-        f"{counted['composite events']} composite events, seeds {options.seed} to {seed - 1}, {seconds:.0f} s"
-    )
+        if (seed - options.seed) % _TELL_EVERY == 0:
+            print("so far:", told(), flush=True)
+    print(told())
     return 0
 
 
