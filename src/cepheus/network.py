@@ -1,7 +1,7 @@
 """Clients of a network of processors: ``Client`` for plain programs, ``AsyncClient`` for asyncio."""
 
 from cepheus.runtime.network.transport.access import Access
-from cepheus.runtime.network.transport.attachments import AsyncSource, Subscription
+from cepheus.runtime.network.transport.attachments import AsyncSource, Delivery, Subscription
 from cepheus.runtime.network.transport.blocking import Client, Events, Source
 from cepheus.runtime.network.transport.client import AsyncClient
 from cepheus.runtime.network.transport.config import TlsConfig
@@ -12,6 +12,7 @@ __all__ = [
     "AsyncClient",
     "AsyncSource",
     "Client",
+    "Delivery",
     "Events",
     "NetworkError",
     "Source",

@@ -1,5 +1,6 @@
 """Reactive values: what programs import. The parts live in ``cepheus.runtime.reactive``."""
 
+from cepheus.runtime.reactive.following import Consistency, Follower, follow
 from cepheus.runtime.reactive.keyed import Keyed, KeyedChange
 from cepheus.runtime.reactive.observing import Changes, Emission, Observer, Trigger, becomes, changes
 from cepheus.runtime.reactive.reactor import KEY, Reactor
@@ -9,7 +10,9 @@ __all__ = [
     "KEY",
     "Change",
     "Changes",
+    "Consistency",
     "Emission",
+    "Follower",
     "Keyed",
     "KeyedChange",
     "Observer",
@@ -18,4 +21,5 @@ __all__ = [
     "Trigger",
     "becomes",
     "changes",
+    "follow",
 ]

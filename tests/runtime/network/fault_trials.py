@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
 from trials import Seen, Trial, attach, check, make_trial, options_of, received
 
-from cepheus.runtime.network.protocol.messages import Admitted, Deployed, Publish, Tick
+from cepheus.runtime.network.protocol.messages import Admitted, Delivered, Deployed, Publish, Tick
 from cepheus.runtime.network.protocol.strategy import Strategy
 from cepheus.runtime.network.simulation.faults import Faults, FaultyNetwork
 
@@ -21,8 +21,11 @@ def check_fault_trial(seed: int, strategy: Strategy | None = None) -> None:
     check(make_trial(seed, strategy, events=16), run_with_faults)
 
 
-def run_with_faults(trial: Trial) -> tuple[Seen, int]:
-    """Run a trial with the faults of its seed; give what sinks received and the shift of its times."""
+def run_with_faults(trial: Trial, deliver: Callable[[Delivered], None] | None = None) -> tuple[Seen, int]:
+    """Run a trial with the faults of its seed; give what sinks received and the shift of its times.
+
+    Where somebody wants to see each delivery, the sinks ask for promises, too.
+    """
     random = Random(f"faults of {trial.seed}")
     rates = Faults(
         loss=random.choice((0.0, 0.05, 0.3)),
@@ -32,16 +35,18 @@ def run_with_faults(trial: Trial) -> tuple[Seen, int]:
         until=10**12,
     )
     network = FaultyNetwork(trial.links, options_of(trial), trial.processors, rates, trial.seed)
-    begin, last, shift = come_up(trial, network, random.choice(trial.processors))
+    network.on_delivered = deliver
+    host = random.choice(trial.processors)
+    begin, last, shift = come_up(trial, network, host, promises=deliver is not None)
     network.inject(_schedule(random, trial, rates, begin, last))
     publish(trial, network, random, shift, trial.processors)
     return received(network), shift
 
 
-def come_up(trial: Trial, network: FaultyNetwork, host: str) -> tuple[int, int, int]:
+def come_up(trial: Trial, network: FaultyNetwork, host: str, *, promises: bool = False) -> tuple[int, int, int]:
     """Let the network come up, faults or not; give the times of the first and the last event, and their shift."""
     network.start()
-    attach(trial, network, 1, host)
+    attach(trial, network, 1, host, promises=promises)
     _wait(trial, network)
     begin = network.now + 1000
     shift = begin - min((event.time for _, event in trial.events), default=0)

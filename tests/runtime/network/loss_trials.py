@@ -5,12 +5,14 @@ Sources and sinks are elsewhere. Sometimes the processor comes back after a whil
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
 from fault_trials import come_up, publish
 from trials import Seen, Trial, check, make_trial, options_of, received
 
+from cepheus.runtime.network.protocol.messages import Delivered
 from cepheus.runtime.network.protocol.strategy import Strategy
 from cepheus.runtime.network.simulation.faults import Faults, FaultyNetwork
 
@@ -31,14 +33,18 @@ def with_victim(trial: Trial) -> Trial:
     return replace(trial, processors=(*trial.processors, name), links=links)
 
 
-def run_with_loss(trial: Trial) -> tuple[Seen, int]:
-    """Run a trial with the loss of its seed; give what sinks received and the shift of its times."""
+def run_with_loss(trial: Trial, deliver: Callable[[Delivered], None] | None = None) -> tuple[Seen, int]:
+    """Run a trial with the loss of its seed; give what sinks received and the shift of its times.
+
+    Where somebody wants to see each delivery, the sinks ask for promises, too.
+    """
     random = Random(f"loss of {trial.seed}")
     quiet = Faults(checkpoint_every=random.choice((0, 7, 50)))
     options = replace(options_of(trial), retain=random.choice(_RETAIN))
     network = FaultyNetwork(trial.links, options, trial.processors, quiet, trial.seed)
     *survivors, victim = trial.processors
-    begin, last, shift = come_up(trial, network, random.choice(survivors))
+    network.on_delivered = deliver
+    begin, last, shift = come_up(trial, network, random.choice(survivors), promises=deliver is not None)
     pace = random.choice((1, 1, 10, 50))
     death = random.randint(begin - 50, begin + (last - begin) // pace + 50)
     noticed = death + random.choice((1, 30, 200))

@@ -157,20 +157,20 @@ def run(trial: Trial) -> tuple[Seen, int]:
     network.run()
     assert any(isinstance(message, Deployed) for _, _, message in network.told), network.told
     shift = network.now + 1000 - min((event.time for _, event in trial.events), default=0)
-    _publish(trial, network, random, shift)
+    publish(trial, network, random, shift)
     network.run()
     return received(network), shift
 
 
-def attach(trial: Trial, network: Network | FaultyNetwork, time: int, host: str) -> None:
-    """Attach the sources, deploy the rules at a host and attach the sinks."""
+def attach(trial: Trial, network: Network | FaultyNetwork, time: int, host: str, *, promises: bool = False) -> None:
+    """Attach the sources, deploy the rules at a host and attach the sinks; these may ask for promises."""
     for name, (at, types) in trial.sources.items():
         network.post(time, at, AttachSource(name, types), name)
     rules = trial.case.checked.rules
     network.post(time, host, DeployRules("r", rules.rules, rules.declarations), "deployer")
     for name, (at, types) in trial.sinks.items():
         for kind in types:
-            network.post(time, at, AttachSink(name, parse_event_pattern(f"{kind}()")), name)
+            network.post(time, at, AttachSink(name, parse_event_pattern(f"{kind}()"), promises), name)
 
 
 def received(network: Network | FaultyNetwork) -> Seen:
@@ -178,7 +178,8 @@ def received(network: Network | FaultyNetwork) -> Seen:
     return Counter((receipt.sink, show(receipt.event)) for receipt in network.receipts)
 
 
-def _publish(trial: Trial, network: Network, random: Random, shift: int) -> None:
+def publish(trial: Trial, network: Network, random: Random, shift: int) -> None:
+    """Let the sources publish their events, late and with gaps, then promise that this was all."""
     end = 0
     for name, (at, _) in trial.sources.items():
         own = [replace(event, time=event.time + shift) for source, event in trial.events if source == name]

@@ -214,6 +214,12 @@ class Reactor:
         return found
 
     @property
+    def reads(self) -> set[str]:
+        """The types of events from outside that signals and rules read."""
+        checked = check(self.session.rules, closed=False)
+        return {*checked.inputs, *self._heard} - {*checked.composites, *self._emitting}
+
+    @property
     def _feeds_back(self) -> bool:
         """Whether rules or signals read events that signals give rise to."""
         if not self._emitting:

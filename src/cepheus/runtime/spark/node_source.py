@@ -208,7 +208,7 @@ class _Connected:
     async def _watch(self, subscription: Subscription) -> None:
         try:
             while True:
-                number, events = await subscription.take_numbered()
+                number, events, _ = await subscription.take_delivery()
                 with self._lock:
                     self._deliveries.append((number, events))
                     self._lock.notify_all()

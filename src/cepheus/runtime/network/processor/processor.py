@@ -11,6 +11,7 @@ It is made of parts, each of which owns some of the state and knows the parts be
 - ``trees``: fathers, children, what is produced below
 - ``sinks``: who wants which composite events
 - ``flow``: events on their way to the roots
+- ``completion``: how far everything has been delivered, where a sink asks
 - ``programs``: who evaluates what, version by version
 - ``changes``: rules that are deployed and withdrawn
 - ``renewal``: epochs and elections
@@ -25,6 +26,7 @@ from cepheus.core.schema import EventType
 from cepheus.core.time import MIN_TIME
 from cepheus.runtime.network.processor.changes import Changes
 from cepheus.runtime.network.processor.common import Common, Outgoing
+from cepheus.runtime.network.processor.completion import Completion
 from cepheus.runtime.network.processor.election import Election
 from cepheus.runtime.network.processor.flow import Flow
 from cepheus.runtime.network.processor.programs import Programs
@@ -41,6 +43,7 @@ from cepheus.runtime.network.protocol.messages import (
     AttachSink,
     AttachSource,
     Awaken,
+    Completed,
     CreateTree,
     Deliver,
     Delivered,
@@ -93,6 +96,7 @@ class Processor:
         trees = Trees(common, sources, retained, self)
         sinks = Sinks(common, trees, rulebook)
         flow = Flow(common, rulebook, sources, retained, trees, sinks)
+        self.completion = Completion(common, sources, trees, sinks)
         programs = Programs(common, rulebook, sources, retained, trees, sinks, flow)
         changes = Changes(common, rulebook, trees, programs)
         election = Election(name, common.neighbours)
@@ -115,6 +119,8 @@ class Processor:
         if flow.due:
             flow.flush()
             flow.due.clear()
+        if self.sinks.asked:
+            self.completion.look()
         if not common.outgoing:
             return []
         outgoing, common.outgoing = common.outgoing, []
@@ -144,6 +150,8 @@ class Processor:
                 self.trees.on_advertise(message, sender)
             case Interests():
                 self.sinks.on_interests(message, sender)
+            case Completed():
+                self.completion.on_completed(message, sender)
             case RuleChange():
                 self.changes.on_rule_change(message, sender)
             case Install():
@@ -159,10 +167,8 @@ class Processor:
             case DetachSource():
                 if self.sources.detach(message.source):
                     self.flow.due.update(self.trees.by_name)
-            case AttachSink():
-                self.sinks.on_attach(message, sender)
-            case DetachSink():
-                self.sinks.on_detach(message)
+            case AttachSink() | DetachSink():
+                self.sinks.on_client(message, sender)
             case DeployRules() | WithdrawRules():
                 self.changes.on_request(message, sender)
             case Rates():

@@ -20,11 +20,16 @@ _FEW = 1000
 
 @dataclass(slots=True)
 class Sink:
-    """A sink at this processor and what it has subscribed to."""
+    """A sink at this processor and what it has subscribed to.
+
+    With ``promises`` it is told how far everything has been delivered; ``through`` is what it was told last.
+    """
 
     client: str
     patterns: list[EventPattern] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
+    promises: bool = False
+    through: int = MIN_TIME
 
     def wanted(self, events: Sequence[Event]) -> tuple[Event, ...]:
         """The events that the sink has subscribed to."""
@@ -45,25 +50,36 @@ class Told:
 
 @dataclass(slots=True)
 class Sinks:
-    """Subscriptions, and the delivery of composite events."""
+    """Subscriptions, and the delivery of composite events.
+
+    ``asked`` tells whether a sink, here or elsewhere, has asked to be told how far everything has been delivered.
+    """
 
     common: Common
     trees: Trees
     rulebook: Rulebook
     by_name: dict[str, Sink] = field(default_factory=dict)
     told: dict[str, Told] = field(default_factory=dict)
+    asked: bool = False
 
-    def on_attach(self, message: AttachSink, sender: str) -> None:
-        """Subscribe a sink to events of a pattern."""
+    def on_client(self, message: AttachSink | DetachSink, sender: str) -> None:
+        """Subscribe a sink to events of a pattern, or end that."""
+        if isinstance(message, AttachSink):
+            self._attach(message, sender)
+        else:
+            self._detach(message)
+
+    def _attach(self, message: AttachSink, sender: str) -> None:
+        self.asked = self.asked or message.promises
         sink = self.by_name.setdefault(message.sink, Sink(sender))
         sink.client = sender
+        sink.promises = sink.promises or message.promises
         if message.pattern not in sink.patterns:
             sink.patterns.append(message.pattern)
             sink.types.add(message.pattern.type)
         self._changed()
 
-    def on_detach(self, message: DetachSink) -> None:
-        """End a subscription, or all of a sink."""
+    def _detach(self, message: DetachSink) -> None:
         sink = self.by_name.get(message.sink)
         if sink is None:
             return
@@ -92,19 +108,33 @@ class Sinks:
         own = [pattern for sink in self.by_name.values() for pattern in sink.patterns]
         below = [pattern for child in tree.children.values() for pattern in child.interests]
         patterns = without_covered([*own, *below])
-        if patterns == tree.announced:
+        promises = self.promising or any(child.promises for child in tree.children.values())
+        if (patterns, promises) == (tree.announced, tree.announced_promises):
             return
-        tree.announced = patterns
+        tree.announced, tree.announced_promises = patterns, promises
         if tree.father is not None:
-            self.common.send(tree.father, Interests(tree.name, patterns))
+            self.common.send(tree.father, Interests(tree.name, patterns, promises))
         else:
             self.trees.reactions.reconfigure(tree)
 
     def on_interests(self, message: Interests, sender: str) -> None:
         """Learn what sinks below a child want."""
         tree = self.trees.by_name[message.tree]
-        tree.children[sender].subscribe(message.patterns)
+        tree.children[sender].subscribe(message.patterns, promises=message.promises)
+        self.asked = self.asked or message.promises
         self.announce_interests(tree)
+
+    @property
+    def promising(self) -> bool:
+        """Whether a sink here asks to be told how far everything has been delivered."""
+        return any(sink.promises for sink in self.by_name.values())
+
+    def promise(self, through: int) -> None:
+        """Tell the sinks here that ask for it up to which time everything has been delivered."""
+        for name, sink in self.by_name.items():
+            if sink.promises and through > sink.through:
+                sink.through = through
+                self.common.send(sink.client, Delivered(name, (), through))
 
     def wanted_types(self) -> set[str]:
         """The types that sinks ask of this processor's own tree."""

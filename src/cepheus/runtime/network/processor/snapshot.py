@@ -51,7 +51,7 @@ _KEPT: dict[str, tuple[type, tuple[str, ...]]] = {
     "sources": (Sources, ("by_name", "counts")),
     "retained": (Retained, ("awaited", "since", "complete_from")),
     "trees": (Trees, ("leader",)),
-    "sinks": (Sinks, ("by_name", "told")),
+    "sinks": (Sinks, ("by_name", "told", "asked")),
     "programs": (Programs, ("rates", "next_choice")),
     "changes": (Changes, ("clients", "waiting", "unsettled", "seen")),
     "renewal": (Renewal, ("election", "rank", "absent", "behind")),

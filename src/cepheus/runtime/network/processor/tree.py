@@ -21,7 +21,11 @@ from cepheus.runtime.network.protocol.messages import Program, Settled
 
 @dataclass(slots=True)
 class Child:
-    """A child in a tree: what it advertised, how far its promises go (None: it has nothing to send), what it runs."""
+    """A child in a tree: what it advertised, how far its promises go (None: it has nothing to send), what it runs.
+
+    ``completed`` is up to when it has delivered all that is made at or below it (None: nothing is), where a sink asks
+    for that; ``promises`` tells whether one at or below the child does.
+    """
 
     types: frozenset[str] | None = None
     serial: int = 0
@@ -31,11 +35,14 @@ class Child:
     rates: dict[str, float] = field(default_factory=dict)
     lingers: bool = False
     lingers_until: int | None = None
+    completed: int | None = MIN_TIME
+    promises: bool = False
     _by_type: dict[str, list[EventPattern]] | None = field(default=None, repr=False)
 
-    def subscribe(self, patterns: tuple[EventPattern, ...]) -> None:
+    def subscribe(self, patterns: tuple[EventPattern, ...], *, promises: bool) -> None:
         """Take down what sinks at or below the child want."""
         self.interests = patterns
+        self.promises = promises
         self._by_type = None
 
     def wanted(self, events: Sequence[Event]) -> tuple[Event, ...]:
@@ -82,7 +89,9 @@ class WrittenPart:
 class Tree:
     """One tree as one processor knows it; it is named after its root.
 
-    It is ``renewed`` until it is active for the first time, if it takes the place of one of an earlier epoch.
+    It is ``renewed`` until it is active for the first time, if it takes the place of one of an earlier epoch. If it
+    ``reports``, fathers are told how far everything has been delivered: ``reported`` is what the father was told last,
+    ``completed`` what was promised to sinks.
     """
 
     name: str
@@ -99,6 +108,10 @@ class Tree:
     shared: Shared = field(default_factory=Shared)
     promised: int | None = MIN_TIME
     announced: tuple[EventPattern, ...] = ()
+    announced_promises: bool = False
+    reports: bool = False
+    reported: int | None = MIN_TIME
+    completed: int = MIN_TIME
     settling: list[Settled] = field(default_factory=list)
     announcing: list[Settled] = field(default_factory=list)
     pulling: Pulling = field(default_factory=Pulling)

@@ -14,6 +14,7 @@ from cepheus.runtime.network.protocol.messages import (
     Activate,
     Advertise,
     Awaken,
+    Completed,
     CreateTree,
     Deliver,
     Install,
@@ -28,7 +29,18 @@ from cepheus.runtime.network.protocol.messages import (
 from cepheus.runtime.network.protocol.strategy import Filter
 
 AboutTree = (
-    TreeAnswer | Advertise | Interests | Install | Installed | Activate | Deliver | Awaken | Pulled | Rates | Release
+    TreeAnswer
+    | Advertise
+    | Interests
+    | Install
+    | Installed
+    | Activate
+    | Deliver
+    | Completed
+    | Awaken
+    | Pulled
+    | Rates
+    | Release
 )
 """Messages about one tree, which processors that are part of it send one another."""
 
@@ -77,6 +89,8 @@ class Trees:
                 return True
             case Advertise() | Interests() | Installed() | Rates() | Pulled():
                 return sender in tree.children
+            case Completed():
+                return sender in tree.children or sender == tree.father
             case Install() | Activate() | Awaken() | Release():
                 return tree.father is not None and sender == tree.father
             case _:

@@ -89,10 +89,14 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class AttachSink:
-    """A sink subscribes to events of a type and content; each (client, subscription) pair is told separately."""
+    """A sink subscribes to events of a type and content; each (client, subscription) pair is told separately.
+
+    With ``promises`` it is also told up to which time everything has been delivered.
+    """
 
     sink: str
     pattern: EventPattern
+    promises: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +164,11 @@ class Refused:
 
 @_frequent
 class Delivered:
-    """To a sink: events that it subscribed to."""
+    """To a sink: events that it subscribed to; ``through`` promises that no more come up to that time."""
 
     sink: str
     events: tuple[Event, ...]
+    through: int | None = None
 
 
 # ---- Between processors: trees -----------------------------------------------------------------------------------
@@ -215,10 +220,14 @@ class Advertise:
 
 @dataclass(frozen=True, slots=True)
 class Interests:
-    """To the father: all that sinks at or below the sender have subscribed to, without what others cover."""
+    """To the father: all that sinks at or below the sender have subscribed to, without what others cover.
+
+    With ``promises``, one of them asks to be told how far everything has been delivered.
+    """
 
     tree: str
     patterns: tuple[EventPattern, ...]
+    promises: bool = False
 
 
 # ---- Between processors: rules -----------------------------------------------------------------------------------
@@ -363,6 +372,19 @@ class Deliver:
     events: tuple[Event, ...]
 
 
+@_frequent
+class Completed:
+    """How far everything has been delivered, in trees where a sink asks for it.
+
+    To the father: all composite events up to a time that are made at or below the sender have been sent (None: nothing
+    is made there at present). To a child: all that it and those below it want up to a time has been sent (None: nothing
+    is promised yet, but the child is to tell its father from now on).
+    """
+
+    tree: str
+    through: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Awaken:
     """To a child: send what a pull partial rule has from ``first`` to ``last``, and go on until that time has come.
@@ -433,6 +455,7 @@ Message = (
     | Renew
     | Events
     | Deliver
+    | Completed
     | Awaken
     | Pulled
     | Rates

@@ -7,7 +7,7 @@ the same kind of link to their node.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -58,6 +58,7 @@ class FaultyNetwork:
     now: int = 0
     receipts: list[Receipt] = field(default_factory=list)
     told: list[tuple[int, str, Message]] = field(default_factory=list)
+    on_delivered: Callable[[Delivered], None] | None = None
     traffic: Traffic = field(default_factory=Traffic)
     nodes: dict[str, Node | None] = field(init=False)
     _journals: dict[str, MemoryJournal] = field(init=False)
@@ -210,6 +211,8 @@ class FaultyNetwork:
         message = end.receive(frame)
         if isinstance(message, Delivered):
             self.receipts += [Receipt(message.sink, event, self.now) for event in message.events]
+            if self.on_delivered is not None:
+                self.on_delivered(message)
         elif message is not None:
             self.told.append((self.now, client, message))
         if frame.number:

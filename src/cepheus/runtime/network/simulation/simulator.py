@@ -15,6 +15,7 @@ from cepheus.core.event import Event
 from cepheus.runtime.network.processor.processor import Processor
 from cepheus.runtime.network.protocol.messages import (
     Awaken,
+    Completed,
     Deliver,
     Delivered,
     Entry,
@@ -81,7 +82,7 @@ class Traffic:
                 size = _HEADER + 24 + 16 * len(values)
                 self.bytes[name, to] += size
                 return size
-            case Pulled():
+            case Pulled() | Completed():
                 self.heartbeats += 1
                 size = _SHORT
             case _:
@@ -137,6 +138,7 @@ class Network:
     told: list[tuple[int, str, Message]] = field(default_factory=list)
     traffic: Traffic = field(default_factory=Traffic)
     on_told: Callable[[str, Message], None] | None = None
+    on_delivered: Callable[[Delivered], None] | None = None
     processors: dict[str, Processor] = field(init=False)
     _links: dict[str, dict[str, LinkState]] = field(init=False)
     _queue: list[tuple[int, int, _Item]] = field(default_factory=list)
@@ -192,6 +194,8 @@ class Network:
                 self._transmit(name, to, link, answer)
             elif isinstance(answer, Delivered):
                 self.receipts += [Receipt(answer.sink, event, self.now) for event in answer.events]
+                if self.on_delivered is not None:
+                    self.on_delivered(answer)
             else:
                 self.told.append((self.now, to, answer))
                 if self.on_told is not None:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from cepheus.core.errors import CepheusError, EventError, did_you_mean
 from cepheus.core.event import Event
@@ -20,13 +20,25 @@ if TYPE_CHECKING:
     from cepheus.runtime.network.transport.client import AsyncClient
 
 
+class Delivery(NamedTuple):
+    """Events that came together, the number of their message, and the time up to which no more will come.
+
+    ``through`` is None where nothing is promised; a promise may come without events.
+    """
+
+    number: int
+    events: tuple[Event, ...]
+    through: int | None = None
+
+
 @dataclass(slots=True)
 class Subscription:
     """Events as they are delivered; iterate over it, or take them as they come, many at a time."""
 
     client: AsyncClient
     sink: str
-    queue: asyncio.Queue[tuple[int, tuple[Event, ...]] | CepheusError]
+    queue: asyncio.Queue[Delivery | CepheusError]
+    promises: bool = False
     _ready: deque[Event] = field(default_factory=deque)
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -40,12 +52,12 @@ class Subscription:
     async def take(self, timeout: float | None = None) -> tuple[Event, ...]:
         """Wait for the next events, and give all that came together; none after ``timeout`` seconds."""
         try:
-            return (await asyncio.wait_for(self.take_numbered(), timeout))[1]
+            return (await asyncio.wait_for(self.take_delivery(), timeout)).events
         except TimeoutError:
             return ()
 
-    async def take_numbered(self) -> tuple[int, tuple[Event, ...]]:
-        """Wait for the next events, and give them with the number of their message."""
+    async def take_delivery(self) -> Delivery:
+        """Wait for the next events, or for a promise where the subscription has asked for them."""
         found = await self.queue.get()
         if isinstance(found, CepheusError):
             raise found
@@ -56,6 +68,10 @@ class Subscription:
         if self.queue.full():
             self.queue.get_nowait()
         self.queue.put_nowait(error)
+
+    async def extend(self, *patterns: str) -> None:
+        """Subscribe to more, with promises if there were promises before."""
+        await self.client.extend(self, patterns)
 
     async def close(self) -> None:
         """End the subscription."""

@@ -39,7 +39,7 @@ from cepheus.runtime.network.protocol.messages import (
 )
 from cepheus.runtime.network.protocol.strategy import check_supported
 from cepheus.runtime.network.transport.access import FATAL, Access, refused, status, unreachable
-from cepheus.runtime.network.transport.attachments import AsyncSource, Subscription
+from cepheus.runtime.network.transport.attachments import AsyncSource, Delivery, Subscription
 from cepheus.runtime.network.transport.connection import (
     CLIENT,
     GOODBYE,
@@ -132,23 +132,28 @@ class AsyncClient:
         since = await self._outcome(self._admitted[full])
         return AsyncSource(self, full, since, frozenset(announced), await self.known_types())
 
-    async def subscribe(self, *patterns: str, buffer: int = 1000) -> Subscription:
+    async def subscribe(self, *patterns: str, buffer: int = 1000, promises: bool = False) -> Subscription:
         """Subscribe to events of types, or of types and content such as ``Fire(area = 'A1')``.
 
-        ``buffer`` is how many deliveries may wait to be taken before the node has to wait. A warning is logged, once,
-        for types and attributes that the network does not know: a rule that makes such events may be deployed later.
+        ``buffer`` is how many deliveries may wait to be taken before the node has to wait. With ``promises``, they
+        also tell up to which time no more will come. A warning is logged, once, for types and attributes that the
+        network does not know: a rule that makes such events may be deployed later.
         """
-        parsed = [parse_event_pattern(pattern) for pattern in patterns]
         sink = f"{uuid.uuid4().hex}@{self.node}"
-        subscription = Subscription(self, sink, asyncio.Queue(buffer))
+        subscription = Subscription(self, sink, asyncio.Queue(buffer), promises)
         self._subscriptions[sink] = subscription
+        await self.extend(subscription, patterns)
+        return subscription
+
+    async def extend(self, subscription: Subscription, patterns: Iterable[str]) -> None:
+        """Add to a subscription."""
+        parsed = [parse_event_pattern(pattern) for pattern in patterns]
         for pattern in parsed:
-            await self.say(AttachSink(sink, pattern))
+            await self.say(AttachSink(subscription.sink, pattern, subscription.promises))
         await self.drained()
         found = doubts(parsed, await self.known_types(), self._doubted)
         if found:
             log.warning(render(found))
-        return subscription
 
     def taken_up(self, sink: str, buffer: int = 1000) -> Subscription:
         """Return a subscription of the session that was taken up."""
@@ -322,10 +327,10 @@ class AsyncClient:
 
     async def _told(self, message: Message) -> None:
         match message:
-            case Delivered(sink=sink, events=events):
+            case Delivered(sink=sink, events=events, through=through):
                 subscription = self._subscriptions.get(sink)
                 if subscription is not None:
-                    await subscription.queue.put((self._link.received, events))
+                    await subscription.queue.put(Delivery(self._link.received, events, through))
             case Admitted(source=source, since=since):
                 _settle(self._admitted.get(source), since)
             case Deployed(request=request, since=since):

@@ -1,0 +1,149 @@
+"""Signals over a network: what each level of consistency promises, shown on simulated networks of every kind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "network"))
+
+from promise_trials import run_with_promises, with_sources
+from trials import Trial, make_trial
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.event import Event as EventRecord
+from cepheus.core.time import MIN_TIME
+from cepheus.reactive import Change, Follower, Reactor, Signal
+from cepheus.runtime.network.protocol.messages import Delivered
+from cepheus.runtime.network.protocol.strategy import Strategy
+from cepheus.typed import Composite, Event, event_type, rule
+
+
+def signals_of(reactor: Reactor, types: tuple[str, ...], random: Random) -> list[Signal[Any]]:
+    """Signals over events of some types, and signals over these."""
+    found: list[Signal[Any]] = []
+    for name in types:
+        kind = type(name, (Event,), {"__annotations__": {}}, name=name)
+        found.append(reactor.count(kind))
+        found.append(reactor.count(kind, within=f"{random.choice((3, 10, 40))} us"))
+    return [*found, found[0] + found[-1], found[1] * 2 > found[-2], found[0] == found[-1]]
+
+
+def observed(reactor: Reactor, types: tuple[str, ...], seed: int) -> list[list[tuple[int, object]]]:
+    """What observers of some signals are told, as lists that grow."""
+    told: list[list[tuple[int, object]]] = []
+    for signal in signals_of(reactor, types, Random(f"signals {seed}")):
+        mine: list[tuple[int, object]] = []
+        told.append(mine)
+
+        def note(change: Change[Any], mine: list[tuple[int, object]] = mine) -> None:
+            mine.append((int(change.time.timestamp() * 1_000_000 + 0.5), change.value))
+
+        signal.observe(note)
+        mine.append((-1, signal))  # observers alone do not hold a signal's name for the test
+    return told
+
+
+def delivered_to(trial: Trial) -> dict[str, list[Delivered]]:
+    """What the sinks of a trial are told, in order."""
+    found: dict[str, list[Delivered]] = {name: [] for name in trial.sinks}
+    run_with_promises(trial, lambda message: found[message.sink].append(message))
+    return found
+
+
+@pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.value)
+def test_glitch_free_is_what_one_process_sees(strategy: Strategy) -> None:
+    """Every change of every signal is that of one reactor which gets all events, in order, at once."""
+    changes = 0
+    for seed in range(40):
+        trial = with_sources(make_trial(seed, strategy))
+        for sink, messages in delivered_to(trial).items():
+            types = trial.sinks[sink][1]
+            over, alone = Reactor(), Reactor()
+            follower = Follower.of(over, "glitch-free")
+            spread, whole = observed(over, types, seed), observed(alone, types, seed)
+            for message in messages:
+                follower.take(message.events, message.through)
+            events = [event for message in messages for event in message.events]
+            events.sort(key=lambda event: (event.time, bool(event.made_of)))
+            if events:
+                alone.feed(EventBatch.from_events(events))
+            alone.advance(follower.through)
+            assert [told[1:] for told in spread] == [told[1:] for told in whole], trial.describe()
+            assert follower.late == 0
+            changes += sum(len(told) - 1 for told in whole)
+    assert changes > 500
+
+
+@pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.value)
+def test_causal_shows_each_event_at_once_and_never_goes_back(strategy: Strategy) -> None:
+    for seed in range(20):
+        trial = with_sources(make_trial(seed, strategy))
+        for sink, messages in delivered_to(trial).items():
+            reactor = Reactor()
+            follower = Follower.of(reactor, "causal")
+            kind = type(trial.sinks[sink][1][0], (Event,), {"__annotations__": {}}, name=trial.sinks[sink][1][0])
+            count = reactor.count(kind)
+            seen, before = 0, MIN_TIME
+            for message in messages:
+                follower.take(message.events, message.through)
+                seen += sum(event.type == event_type(kind).name for event in message.events)
+                assert count.value == seen
+                assert follower.through >= before
+                before = follower.through
+
+
+class Temp(Event):
+    value: float
+
+
+class Hot(Composite):
+    value: float
+
+
+@rule
+def hot(temp: Temp) -> Hot:
+    return Hot(value=temp.value)
+
+
+def test_what_is_not_promised_is_refused() -> None:
+    import cepheus
+
+    with pytest.raises(UnsupportedError, match="does not promise atomic"):
+        Follower.of(Reactor(), "atomic")
+    with pytest.raises(OptionError, match="'glitchfree' is not a choice"):
+        Follower.of(Reactor(), "glitchfree")
+    with pytest.raises(UnsupportedError, match="rules need events in the order of time"):
+        Follower.of(Reactor(cepheus.compile(hot).start()), "causal")
+    Follower.of(Reactor(cepheus.compile(hot).start()), "glitch-free")
+
+
+def test_an_event_against_a_promise_is_told() -> None:
+    late: list[EventRecord] = []
+    reactor = Reactor()
+    latest = reactor.latest(Temp.value)
+    follower = Follower.of(reactor, "glitch-free", late.append)
+    follower.take([EventRecord("Temp", 5, {"value": 1.0})])
+    assert latest.value is None
+    follower.take((), 7)
+    assert latest.value == 1.0
+    follower.take([EventRecord("Temp", 6, {"value": 2.0})], 9)
+    assert (latest.value, follower.late, [event.time for event in late]) == (1.0, 1, [6])
+
+
+def test_rules_of_a_reactor_run_over_what_is_delivered() -> None:
+    import cepheus
+
+    reactor = Reactor(cepheus.compile(hot).start())
+    count = reactor.count(Hot)
+    assert reactor.reads == {"Temp"}
+    follower = Follower.of(reactor, "glitch-free")
+    follower.take([EventRecord("Temp", 9, {"value": 2.0}), EventRecord("Temp", 5, {"value": 1.0})], 8)
+    assert count.value == 1
+    follower.take((), 9)
+    assert count.value == 2
