@@ -21,7 +21,7 @@ function command() {
 }
 
 async function activate() {
-  const documentSelector = [{ language: "tesla" }, { language: "etalis" }];
+  const documentSelector = [{ language: "tesla" }, { language: "etalis" }, { language: "sql" }];
   client = new LanguageClient("cepheus", "Cepheus", { command: command(), args: ["lsp"] }, { documentSelector });
   try {
     await client.start();

@@ -129,5 +129,5 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Give a notebook cells of rules; ``%load_ext cepheus`` calls it."""
-    register = import_module("cepheus.notebook.magics").register
-    register(shell, import_module("cepheus.api").compile)
+    import_module("cepheus.notebook.magics").register(shell, import_module("cepheus.api").compile)
+    import_module("cepheus.core.progress").show_with(import_module("cepheus.notebook.progress").bar)

@@ -25,6 +25,7 @@ from cepheus.core.options import (
     microseconds_of,
     until_of,
 )
+from cepheus.core.progress import shown
 from cepheus.core.schema import ID_FIELD, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
@@ -297,7 +298,13 @@ class Program:
             return changed._detect(batch, _options(**fed))
 
         allowed = microseconds_of(tolerance)
-        return sweep(self.rules, chosen_knob, values, run, labels=labels, tolerance=allowed)
+        tried = list(values)
+        with shown(f"trying values of {chosen_knob.name}") as tell:
+
+            def done(count: int) -> None:
+                tell(count / len(tried), "")
+
+            return sweep(self.rules, chosen_knob, tried, run, labels=labels, tolerance=allowed, progress=done)
 
     def explain(self) -> Explanation:
         """What the rules do, in words and drawings: print it, or let a notebook show it.
@@ -345,7 +352,7 @@ class Program:
         return self._found(found, sources)
 
     def _found(self, found: Detected, sources: list[EventBatch]) -> Found:
-        return Found.among(found, sources, self.rules.rules)
+        return Found.among(found, sources, self.rules.all_rules)
 
     def _detect_files(
         self, files: Files, of_type: FilesByType, options: RunOptions, observe: Observer | None = None

@@ -157,3 +157,14 @@ def test_standard_input(text: bytes, pack: Any, tmp_path: Path) -> None:
     )
     assert b"1 composite events (Fire 1)" in done.stderr, done.stderr
     assert io.BytesIO(done.stdout).read().count(b"Fire") == 1
+
+
+def test_attributes_that_are_called_as_times_are_elsewhere_stay_numbers() -> None:
+    """Found by trying: an int called `start`, or as a timestamp of another type, was written as a time."""
+    program = cepheus.compile("""
+        define A(start: int, at: timestamp) from B() where start=B.v, at=B.time
+        define C(at: int, start: timestamp) from B() where at=B.v, start=B.time
+    """)
+    first, second = program.detect([{"type": "B", "time": 3, "v": 7}], time_unit="s").to_dicts()
+    assert (first["start"], first["at"]) == (7, 3)
+    assert (second["start"], second["at"]) == (3, 7)

@@ -9,7 +9,7 @@ from cepheus.core.event import Event
 from cepheus.core.time import MINUTE
 from cepheus.demo import TUNNEL, Incident, Stream
 from cepheus.demo.report import draw_timeline, first_of_each, found_table, incident_table, known_events, why
-from cepheus.explain import rule_parts
+from cepheus.explain.asked import asked_of
 from cepheus.language.tesla import parse
 
 STREAM = Stream(
@@ -51,9 +51,9 @@ def test_composite_events_are_counted_by_rule() -> None:
 
 
 def test_why_goes_down_to_the_primitive_events() -> None:
-    rules = {str(rule.name): rule_parts(rule) for rule in parse(TUNNEL.rules).rules}
+    asked = asked_of(parse(TUNNEL.rules).rules)
     known = known_events(STREAM, [MALFUNCTION, DANGER])
-    assert shown(why(DANGER, known, rules)) == [
+    assert shown(why(DANGER, known, asked)) == [
         "00:02:00 Danger  km=9   by rule R4",
         "├── 00:02:00 TVS_Malfun  km=9  temp=36.5  ox=17.25   by rule R1",
         "│   ├── 00:02:00 Oxygen  km=9  concentr=17.25",

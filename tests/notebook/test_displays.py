@@ -93,3 +93,95 @@ def test_timelines_are_pictures(count: int, tmp_path: Path) -> None:
 def test_a_batch_that_is_fed_has_a_table_too() -> None:
     with cepheus.compile(RULES).start(time_unit="s") as session:
         assert "2 composite events" in session.feed(EVENTS)._repr_html_()
+
+
+QUERY = """SELECT * FROM Stock MATCH_RECOGNIZE (
+  ORDER BY time MEASURES LAST(DOWN.price) AS low
+  PATTERN (STRT DOWN+) DEFINE DOWN AS price < PREV(price)
+) AS Fall"""
+PRICES = [{"type": "Stock", "time": time, "price": price} for time, price in enumerate([9, 7, 5, 6])]
+
+
+def test_matches_of_queries_over_rows_have_reasons_too() -> None:
+    found = cepheus.compile(QUERY).detect(PRICES, time_unit="s")
+    assert str(found.why(0)).splitlines() == [
+        "1970-01-01T00:00:02Z Fall  low=5   by rule Fall",
+        "├── 1970-01-01T00:00:00Z Stock  price=9",
+        "├── 1970-01-01T00:00:01Z Stock  price=7",
+        "├── 1970-01-01T00:00:02Z Stock  price=5",
+        "├── rows that follow one another as STRT DOWN+",
+        "└── DOWN: price < PREV(price)",
+    ]
+
+
+def test_rules_over_intervals_have_reasons_too() -> None:
+    events = [{"type": "a", "time": 1, "x": 1}, {"type": "b", "time": 3, "x": 2}]
+    found = cepheus.compile("pair(X, Y) <- a(X) SEQ b(Y) WHERE X < Y.").detect(events, time_unit="s")
+    assert str(found.why(0)).splitlines() == [
+        "1970-01-01T00:00:03Z pair  arg1=1  arg2=2   by rule pair",
+        "├── 1970-01-01T00:00:01Z a  arg1=1",
+        "├── 1970-01-01T00:00:03Z b  arg1=2",
+        "└── as a(X) SEQ b(Y) WHERE X < Y",
+    ]
+
+
+@pytest.mark.parametrize("rules", [QUERY, "pair(X, Y) <- a(X) SEQ b(Y)."])
+def test_rules_of_other_languages_are_shown_with_words_and_drawing(rules: str) -> None:
+    program = cepheus.compile(rules)
+    html = program._repr_html_()
+    assert "color:" in html
+    assert "<svg" in html
+    assert str(program.explain())
+    assert "makes" in html
+
+
+def test_a_bar_appears_after_a_moment_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("IPython", reason="the extra 'notebook' is not installed")
+    from IPython import display
+
+    from cepheus.notebook.progress import bar
+
+    told: list[str] = []
+
+    class Handle:
+        def update(self, html: display.HTML) -> None:
+            told.append(html.data)
+
+    def show(html: display.HTML, *, display_id: bool) -> Handle:
+        assert display_id
+        told.append(html.data)
+        return Handle()
+
+    monkeypatch.setattr(display, "display", show)
+    now = [0.0]
+    with bar("reading", lambda: now[0]) as tell:
+        for now[0] in (0.2, 0.4, 0.6, 0.65, 2.0):
+            tell(now[0] / 4, "<events>")
+    assert ["15%" in told[0], "50%" in told[1], told[2:]] == [True, True, [""]]
+    assert "<events>" not in told[1]
+
+
+def test_who_looks_at_long_runs_is_told(tmp_path: Path) -> None:
+    from collections.abc import Iterator
+    from contextlib import contextmanager
+
+    from cepheus.core.progress import Tell, show_with
+
+    file = tmp_path / "events.jsonl"
+    file.write_text('{"type": "Temp", "time": 60, "value": 50}\n')
+    shares: list[tuple[str, float]] = []
+
+    @contextmanager
+    def look(title: str) -> Iterator[Tell]:
+        yield lambda share, _what: shares.append((title, share))
+
+    program = cepheus.compile("define Hot() from Temp(value > 45)")
+    show_with(look)
+    try:
+        program.detect(file, time_unit="s")
+        program.sweep(file, "Hot: value > 45", [40, 60], time_unit="s")
+    finally:
+        show_with(None)
+    assert shares[0][0] == "reading events"
+    assert shares[0][1] > 0
+    assert shares[-1] == ("trying values of Hot: value > 45", 1.0)

@@ -141,7 +141,7 @@ def _show_timeline(scenario: Scenario, stream: Stream, found: list[Event], out: 
 
 def _tell(scenario: Scenario, stream: Stream, found: list[Event], rules: RuleSet, console: Console) -> None:
     from cepheus.demo.report import first_of_each, found_table, incident_table, known_events, why
-    from cepheus.explain import rule_parts
+    from cepheus.explain.asked import asked_of
 
     console.print(f"[bold underline]{scenario.title}[/bold underline]")
     console.print(scenario.story)
@@ -150,10 +150,10 @@ def _tell(scenario: Scenario, stream: Stream, found: list[Event], rules: RuleSet
     console.print("\n[bold]What was found[/bold]")
     console.print(found_table(scenario, found))
     console.print("\n[bold]Why, for the first of each[/bold]")
-    parts = {str(rule.name): rule_parts(rule) for rule in rules.rules}
+    asked = asked_of(rules.all_rules)
     known = known_events(stream, found)
     for event in first_of_each(found):
-        console.print(why(event, known, parts))
+        console.print(why(event, known, asked))
     console.print()
 
 

@@ -23,8 +23,8 @@ from cepheus.core.event import Event, EventId
 from cepheus.core.time import DAY, HOUR, MINUTE, SECOND
 from cepheus.core.values import Value, as_float
 from cepheus.demo.scenario import Incident, Lane, Scenario, Stream
+from cepheus.explain.asked import Asked
 from cepheus.explain.reasons import reasons, reasons_tree
-from cepheus.explain.rule_parts import RuleParts
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do
@@ -63,9 +63,9 @@ def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
     return table
 
 
-def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> Tree:
+def why(event: Event, known: Mapping[EventId, Event], asked: Asked) -> Tree:
     """Show what a composite event was made of, down to the primitive events, and what else had to hold."""
-    return reasons_tree(reasons(event, known, rules), clock)
+    return reasons_tree(reasons(event, known, asked), clock)
 
 
 def first_of_each(found: Sequence[Event]) -> list[Event]:

@@ -13,13 +13,14 @@ from lark import Token
 from cepheus.core.errors import CepheusError, Diagnostic
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
+from cepheus.editor.row_symbols import sql_occurrences
 from cepheus.editor.symbols import Occurrence, SymbolKind, etalis_occurrences, tesla_occurrences
 from cepheus.language import etalis, tesla
 from cepheus.language.etalis.scan import scan as scan_etalis
 from cepheus.language.tesla.parse import grammar as tesla_grammar
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.embedded.rule_sources import ETALIS_EXTENSION, is_etalis
+from cepheus.runtime.embedded.rule_sources import ETALIS_EXTENSION, SQL_EXTENSION, is_etalis, is_sql
 
 
 class Language(Enum):
@@ -27,6 +28,7 @@ class Language(Enum):
 
     TESLA = "tesla"
     ETALIS = "etalis"
+    SQL = "sql"
 
 
 def language_of(name: str, text: str) -> Language:
@@ -36,6 +38,8 @@ def language_of(name: str, text: str) -> Language:
     ('etalis', 'etalis')
     """
     suffix = PurePath(name).suffix
+    if suffix == SQL_EXTENSION or (suffix == "" and is_sql(text)):
+        return Language.SQL
     if suffix == ETALIS_EXTENSION:
         return Language.ETALIS
     return Language.ETALIS if suffix == "" and text.strip() and is_etalis(text) else Language.TESLA
@@ -46,7 +50,7 @@ class Analysis:
     """What is known of one text.
 
     ``rules`` are the statements that could be read, ``checked`` is None where there are errors. ``findings`` are what
-    is wrong or strange, in text order.
+    is wrong or strange, in text order. SQL has no ``tokens``: its pieces are those of ``row_text``.
     """
 
     source: Source
@@ -104,6 +108,13 @@ def analyse(text: str, name: str, language: Language | None = None) -> Analysis:
             statements = scan_etalis(source).statements
             tokens = [token for statement in statements for token in statement]
             occurrences = etalis_occurrences(rules, source, statements)
+        case Language.SQL:
+            if not is_sql(text):  # SQL of others, which says nothing to Cepheus
+                return Analysis(source, spoken, [], RuleSet(), (), [])
+            from cepheus.language import sql  # the library that reads SQL takes a while to import
+
+            rules, mistakes = sql.read(text, name)
+            tokens, occurrences = [], sql_occurrences(source)
         case _:
             assert_never(spoken)
     checked, found = (None, list(mistakes)) if mistakes else _checked(rules)

@@ -11,8 +11,10 @@ from lark import Token
 
 from cepheus.core.source import Source
 from cepheus.core.values import TYPE_NAMES
+from cepheus.editor.row_text import Placed, Role, placed
 from cepheus.language.common.tokens import start_of
 from cepheus.language.etalis.scan import scan as scan_etalis
+from cepheus.language.sql.scan import pieces
 from cepheus.language.tesla.parse import grammar as tesla_grammar
 from cepheus.rules.functions import FUNCTIONS
 
@@ -71,6 +73,45 @@ def colour_etalis(text: str) -> list[Coloured]:
     """
     scan = scan_etalis(Source("", text))
     return _in_order(scan.comments, (piece for statement in scan.statements for piece in _etalis(statement)))
+
+
+_ROLES = {
+    Role.KEYWORD: Colour.KEYWORD,
+    Role.FUNCTION: Colour.FUNCTION,
+    Role.TYPE: Colour.TYPE,
+    Role.SOURCE: Colour.EVENT,
+    Role.QUERY: Colour.EVENT,
+    Role.VARIABLE: Colour.VARIABLE,
+    Role.COLUMN: Colour.NAME,
+    Role.MEASURE: Colour.NAME,
+}
+_PATTERN_SIGNS = frozenset("?|^${}")
+
+
+def colour_sql(text: str) -> list[Coloured]:
+    """Colour queries over rows.
+
+    >>> [piece.colour.value for piece in colour_sql("MATCH_RECOGNIZE (PATTERN (A+) DEFINE A AS x > 3)")]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['keyword', 'punctuation', 'keyword', 'punctuation', 'variable', 'operator', 'punctuation', 'keyword', 'variable',
+     'keyword', 'property', 'operator', 'number', 'punctuation']
+    """
+    words = (Coloured(each.word.start, each.word.end, _sql_colour(each)) for each in placed(text))
+    comments = (Coloured(each.start, each.end, Colour.COMMENT) for each in pieces(text) if each.kind == "comment")
+    return sorted([*words, *comments], key=lambda piece: piece.start)
+
+
+def _sql_colour(placed_word: Placed) -> Colour:
+    word = placed_word.word
+    if word.is_name:
+        return _ROLES.get(placed_word.role, Colour.NAME)
+    if word.kind in ("string", "number"):
+        return Colour.STRING if word.kind == "string" else Colour.NUMBER
+    operator = word.text in OPERATOR_SIGNS or (placed_word.clause == "PATTERN" and word.text in _PATTERN_SIGNS)
+    return Colour.OPERATOR if operator else Colour.PUNCTUATION
+
+
+OPERATOR_SIGNS = frozenset({"=", "<>", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "::"})
 
 
 def _in_order(comments: Sequence[Token], pieces: Iterator[Coloured]) -> list[Coloured]:

@@ -3,43 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 from lark import Token
 
 from cepheus.core.time import UNITS
 from cepheus.core.values import TYPE_NAMES
 from cepheus.editor.analysis import Analysis, Language
+from cepheus.editor.proposals import Completion, Proposal
+from cepheus.editor.row_completion import complete_query
 from cepheus.editor.words import Word, WordKind, etalis_words, tesla_words
 from cepheus.language.common.tokens import start_of
 from cepheus.language.tesla.names import written_attribute, written_name
-
-
-class Proposal(Enum):
-    """What kind of thing is proposed."""
-
-    EVENT_TYPE = "class"
-    EVENT = "variable"
-    ATTRIBUTE = "field"
-    PARAMETER = "parameter"
-    FUNCTION = "function"
-    KEYWORD = "keyword"
-    TYPE = "type"
-    UNIT = "unit"
-    STATEMENT = "statement"
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """Text that may stand at a place, with what is said of it; ``snippet`` has places to fill in."""
-
-    label: str
-    kind: Proposal
-    detail: str = ""
-    meaning: str = ""
-    snippet: str | None = None
-
 
 _STATEMENTS = (
     Completion(
@@ -70,6 +44,8 @@ def complete(analysis: Analysis, offset: int) -> list[Completion]:
     >>> [found.label for found in complete(analyse(text, "f.tesla"), len(text))]
     ['value', 'time']
     """
+    if analysis.language is Language.SQL:
+        return list({each.label: each for each in complete_query(analysis, offset)}.values())
     before = [token for token in analysis.tokens if start_of(token) < offset]
     if before and before[-1].end_pos is not None and before[-1].end_pos >= offset and _is_word(before[-1]):
         before.pop()  # the word that is being typed

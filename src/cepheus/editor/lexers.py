@@ -1,6 +1,6 @@
 """Lexers for Pygments, which the documentation, notebooks and terminals colour rules with.
 
-They are registered under the names ``tesla`` and ``etalis``, so that Pygments finds them wherever Cepheus is installed.
+Pygments finds them as ``tesla``, ``etalis`` and ``match_recognize`` wherever Cepheus is installed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 from pygments.lexer import Lexer
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, String, Whitespace, _TokenType
 
-from cepheus.editor.colours import Colour, Coloured, colour_etalis, colour_tesla
+from cepheus.editor.colours import Colour, Coloured, colour_etalis, colour_sql, colour_tesla
 
 _TOKENS: dict[Colour, _TokenType] = {
     Colour.KEYWORD: Keyword,
@@ -81,3 +81,19 @@ class EtalisLexer(_RuleLexer):
     def colour(self, text: str) -> list[Coloured]:
         """What the scanner of the language says of a text."""
         return colour_etalis(text)
+
+
+class RowLexer(_RuleLexer):
+    """Queries with MATCH_RECOGNIZE; other SQL is left to the lexers of SQL."""
+
+    name = "MATCH_RECOGNIZE"
+    aliases: ClassVar[list[str]] = ["match_recognize"]
+    filenames: ClassVar[list[str]] = []
+
+    def colour(self, text: str) -> list[Coloured]:
+        """What the scanner of the language says of a text."""
+        return colour_sql(text)
+
+
+LEXERS: dict[str, type[Lexer]] = {"tesla": TeslaLexer, "etalis": EtalisLexer, "sql": RowLexer}
+"""The lexers by language."""

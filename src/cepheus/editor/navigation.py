@@ -9,6 +9,8 @@ from lark import Token
 from cepheus.core.errors import OptionError
 from cepheus.core.source import Span
 from cepheus.editor.analysis import Analysis, Language
+from cepheus.editor.row_text import Role, placed
+from cepheus.editor.row_words import keywords, sql_words
 from cepheus.editor.symbols import Occurrence, Symbol, SymbolKind
 from cepheus.editor.words import Word, etalis_words, tesla_words
 from cepheus.language import etalis, tesla
@@ -36,12 +38,26 @@ def meaning_at(analysis: Analysis, offset: int) -> Meaning | None:
     occurrence = analysis.at(offset)
     if occurrence is not None:
         return Meaning(_of_symbol(analysis, occurrence.symbol), occurrence.span)
+    if analysis.language is Language.SQL:
+        return _of_sql(analysis, offset)
     token = _token_at(analysis, offset)
     if token is None:
         return None
     words = tesla_words() if analysis.language is Language.TESLA else etalis_words()
     word = words.get(token.lower())
     return None if word is None else Meaning(_of_word(word, analysis.language), span_of(analysis.source, token))
+
+
+def _of_sql(analysis: Analysis, offset: int) -> Meaning | None:
+    """The meaning of a word of SQL; several words of a clause are explained by the first of them."""
+    for placed_word in placed(analysis.source.text):
+        word = placed_word.word
+        if word.start <= offset < word.end and placed_word.role in (Role.KEYWORD, Role.FUNCTION):
+            clause = sql_words().get(placed_word.clause)
+            known = sql_words().get(word.upper) or (clause if word.upper in placed_word.clause.split() else None)
+            span = Span(analysis.source, word.start, word.end)
+            return None if known is None else Meaning(_of_word(known, analysis.language), span)
+    return None
 
 
 def _token_at(analysis: Analysis, offset: int) -> Token | None:
@@ -68,6 +84,15 @@ def _of_symbol(analysis: Analysis, symbol: Symbol) -> str:
         case SymbolKind.ATTRIBUTE:
             said = analysis.attributes(symbol.within).get(symbol.name, symbol.name)
             return f"```{analysis.language.value}\n{symbol.within}.{said}\n```\nattribute"
+        case SymbolKind.VARIABLE:
+            conditions = [
+                each.span.text
+                for number, rule in enumerate(analysis.rules.row_rules)
+                for each in rule.query.definitions
+                if each.variable == symbol.name and str(number) == symbol.within and each.span is not None
+            ]
+            said = f"```sql\nDEFINE {conditions[0]}\n```" if conditions else f"`{symbol.name}`: any row"
+            return f"{said}\nvariable of the pattern"
         case SymbolKind.ALIAS | SymbolKind.PARAMETER | SymbolKind.RULE | SymbolKind.RELATION:
             uses = sum(occurrence.symbol == symbol for occurrence in analysis.occurrences)
             return f"{symbol.kind.value} `{symbol.name}`, named {uses} time{'s' if uses > 1 else ''} here"
@@ -95,7 +120,9 @@ def renamed(analysis: Analysis, offset: int, name: str) -> list[tuple[Span, str]
     if occurrence is None:
         raise OptionError.of("rename", "there is no name here that could be changed")
     symbol = occurrence.symbol
-    bare = name.removeprefix("$") if symbol.kind is SymbolKind.PARAMETER else name.strip("`")
+    bare = name.removeprefix("$") if symbol.kind is SymbolKind.PARAMETER else name.strip('`"')
+    if symbol.kind is SymbolKind.VARIABLE:
+        bare = bare.upper()
     text = _as_written(analysis.language, symbol, bare)
     taken = any(_clashes(other.symbol, symbol, bare) for other in analysis.occurrences)
     if taken and bare != symbol.name:
@@ -117,6 +144,8 @@ def _as_written(language: Language, symbol: Symbol, name: str) -> str:
         if name.lower() in etalis_words():
             raise OptionError.of("rename", f"'{name}' is a word of the language", hint="choose another name")
         return name
+    if language is Language.SQL:
+        return _written_in_sql(symbol, name)
     if not name or "`" in name or "\n" in name:
         raise OptionError.of("rename", f"'{name}' cannot be a name")
     if symbol.kind is SymbolKind.PARAMETER:
@@ -124,6 +153,12 @@ def _as_written(language: Language, symbol: Symbol, name: str) -> str:
             raise OptionError.of("rename", f"'${name}' is no parameter", hint="write $ and letters, digits or _")
         return f"${name}"
     return written_attribute(name) if symbol.kind is SymbolKind.ATTRIBUTE else written_name(name)
+
+
+def _written_in_sql(symbol: Symbol, name: str) -> str:
+    if not name or '"' in name or "\n" in name or (symbol.kind is SymbolKind.VARIABLE and not name.isidentifier()):
+        raise OptionError.of("rename", f"'{name}' cannot be a name", hint="write letters, digits and _")
+    return name if name.isidentifier() and name.upper() not in keywords() else f'"{name}"'
 
 
 def _clashes(other: Symbol, symbol: Symbol, name: str) -> bool:
@@ -140,6 +175,11 @@ def _a(kind: SymbolKind) -> str:
 
 
 def formatted(analysis: Analysis) -> str:
-    """The text in its canonical layout; raises the RuleError of a text that cannot be read."""
+    """The text in its canonical layout; raises the RuleError of a text that cannot be read.
+
+    SQL has no layout of its own here: it stays as it is.
+    """
+    if analysis.language is Language.SQL:
+        return analysis.source.text
     reformat = tesla.reformat if analysis.language is Language.TESLA else etalis.reformat
     return reformat(analysis.source.text, analysis.source.name)

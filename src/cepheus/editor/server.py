@@ -16,9 +16,10 @@ from pygls.workspace import TextDocument
 from cepheus.core.errors import CepheusError, Diagnostic, Severity
 from cepheus.core.source import Span
 from cepheus.editor.analysis import Analysis, Language, analyse, language_of
-from cepheus.editor.colours import Colour, colour_etalis, colour_tesla
-from cepheus.editor.completion import Completion, Proposal, complete
+from cepheus.editor.colours import Colour, colour_etalis, colour_sql, colour_tesla
+from cepheus.editor.completion import complete
 from cepheus.editor.navigation import definitions, formatted, meaning_at, renamed, uses
+from cepheus.editor.proposals import Completion, Proposal
 from cepheus.editor.symbols import SymbolKind
 
 _COLOURS = [colour for colour in Colour if colour is not Colour.PUNCTUATION]
@@ -39,6 +40,9 @@ _SYMBOLS = {
     SymbolKind.RULE: types.SymbolKind.Function,
     SymbolKind.RELATION: types.SymbolKind.Interface,
 }
+
+
+_COLOURED = {Language.TESLA: colour_tesla, Language.ETALIS: colour_etalis, Language.SQL: colour_sql}
 
 
 class AtPosition(Protocol):
@@ -224,7 +228,9 @@ def _item(found: Completion) -> types.CompletionItem:
 
 def _encoded(server: RuleServer, uri: str, analysis: Analysis) -> list[int]:
     """Colours as the protocol has them: five numbers for each piece, relative to the piece before."""
-    colour = colour_tesla if analysis.language is Language.TESLA else colour_etalis
+    if not analysis.occurrences and analysis.language is Language.SQL:
+        return []  # SQL of others has colours of its own
+    colour = _COLOURED[analysis.language]
     document = server.document(uri)
     data: list[int] = []
     line = character = 0

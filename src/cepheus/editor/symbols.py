@@ -29,6 +29,7 @@ class SymbolKind(Enum):
     PARAMETER = "parameter"
     RULE = "rule"
     RELATION = "relation"
+    VARIABLE = "variable of a pattern"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Symbol:
     """A thing that has a name.
 
     ``within`` is what the name belongs to: the type of an attribute, the place in the text of the rule of an alias or a
-    parameter; empty where the name holds everywhere.
+    parameter, the number of the query of a variable; empty where the name holds everywhere.
     """
 
     kind: SymbolKind

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from cepheus.editor.row_words import CLAUSES, SKIPS
 from cepheus.editor.words import Word, WordKind, etalis_words, tesla_words
 
 _STRINGS = [
@@ -66,6 +67,27 @@ def etalis_grammar() -> dict[str, Any]:
     )
 
 
+def row_grammar() -> dict[str, Any]:
+    """What grammars of SQL do not know of MATCH_RECOGNIZE; it is put into theirs."""
+    clauses = sorted(CLAUSES, key=lambda text: (-len(text), text))
+    skips = "|".join(re.escape(text).replace(r"\ ", r"\s+") for text in SKIPS)
+    others = r"(?:SHOW|OMIT)\s+EMPTY\s+MATCHES|WITH\s+UNMATCHED\s+ROWS|MATCH_RECOGNIZE|RUNNING|FINAL|PERMUTE"
+    words = "|".join(text.replace(" ", r"\s+") for text in clauses if text not in ("ORDER BY", "PARTITION BY"))
+    return {
+        "name": "MATCH_RECOGNIZE",
+        "scopeName": "cepheus.match-recognize",
+        "injectionSelector": "L:source.sql -comment -string",
+        "patterns": [
+            {"name": "keyword.other.match-recognize.sql", "match": rf"\b(?i:{words}|{skips}|{others})\b"},
+            {
+                "name": "support.function.match-recognize.sql",
+                "match": r"\b(?i:PREV|NEXT|FIRST|LAST|CLASSIFIER|MATCH_NUMBER)(?=\s*\()",
+            },
+            {"name": "variable.parameter.match-recognize.sql", "match": r"\b[^\W\d]\w*(?=\s*[+?{]|\*(?=\s*[)\w]))"},
+        ],
+    }
+
+
 _CALLED = (WordKind.FUNCTION, WordKind.AGGREGATE)
 _WRITTEN_OUT = (WordKind.KEYWORD, WordKind.OPERATOR)
 
@@ -93,7 +115,11 @@ def _any(words: Iterable[Word], *kinds: WordKind) -> str:
 
 def files() -> dict[str, str]:
     """The grammars as files, by name."""
-    grammars = {"tesla.tmLanguage.json": tesla_grammar(), "etalis.tmLanguage.json": etalis_grammar()}
+    grammars = {
+        "tesla.tmLanguage.json": tesla_grammar(),
+        "etalis.tmLanguage.json": etalis_grammar(),
+        "match-recognize.tmLanguage.json": row_grammar(),
+    }
     return {name: json.dumps(grammar, indent=2) + "\n" for name, grammar in grammars.items()}
 
 

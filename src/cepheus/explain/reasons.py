@@ -11,8 +11,7 @@ from rich.tree import Tree
 from cepheus.core.display import shown
 from cepheus.core.event import Event, EventId
 from cepheus.core.time import format_time
-from cepheus.explain.rule_parts import Part, Role, RuleParts
-from cepheus.language.tesla.print import scope_text
+from cepheus.explain.asked import Asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,8 @@ class Reasons:
     unknown: tuple[EventId, ...] = ()
 
 
-def reasons(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> Reasons:
-    """Find the reasons of an event among known ones, given by what provenance calls them.
+def reasons(event: Event, known: Mapping[EventId, Event], asked: Asked) -> Reasons:
+    """Find the reasons of an event among known ones, given by what provenance calls them, and what its rule asked for.
 
     >>> smoke = Event("Smoke", 60_000_000)
     >>> fire = Event("Fire", 60_000_000, rule="R1", made_of=(7, 8))
@@ -37,24 +36,10 @@ def reasons(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, Ru
     >>> found.parts[0].event.type, found.unknown
     ('Smoke', (8,))
     """
-    parts = tuple(reasons(known[part], known, rules) for part in event.made_of if part in known)
-    rule = None if event.rule is None else rules.get(event.rule)
-    asked = () if rule is None else rule.conditions
+    parts = tuple(reasons(known[part], known, asked) for part in event.made_of if part in known)
+    conditions = () if event.rule is None else asked.get(event.rule, ())
     unknown = tuple(part for part in event.made_of if part not in known)
-    return Reasons(event, parts, tuple(map(_in_words, asked)), unknown)
-
-
-def _in_words(condition: Part) -> str:
-    assert condition.scope is not None
-    constraints = " and ".join((*condition.content, *(link.text for link in condition.links)))
-    where = f"{condition.type}({constraints}) {scope_text(condition.scope)}"
-    if condition.role is Role.NEGATED:
-        return f"and no {where}"
-    if condition.role is Role.COLLECTED:
-        return f"and {condition.policy} {where}"
-    held = f", and {condition.condition}" if condition.condition else ""
-    named = f"{condition.name} = " if condition.name.startswith("$") else ""
-    return f"and {named}{condition.policy} over {where}{held}"
+    return Reasons(event, parts, conditions, unknown)
 
 
 def reasons_tree(found: Reasons, when: Callable[[int], str] = format_time) -> Tree:

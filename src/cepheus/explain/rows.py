@@ -55,6 +55,14 @@ def row_tree(rule: RowRule) -> Tree:
     return root
 
 
+def conditions_text(rule: RowRule) -> list[str]:
+    """What a query asks of the rows of a match, in words: their order, and the condition of each variable."""
+    query = rule.query
+    named = {each.variable: each.condition for each in query.definitions}
+    asked = [f"{name}: {_text(named[name])}" for name in query.variables if name in named]
+    return [f"rows that follow one another as {written(query.pattern)}", *asked]
+
+
 _THEN = {
     SkipKind.PAST_LAST_ROW: "after the last row of a match",
     SkipKind.TO_NEXT_ROW: "with the row after the first of a match",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time as clock
 from collections.abc import Collection, Iterable
 from typing import Unpack
 
 from cepheus.core.errors import OptionError
 from cepheus.core.options import Duration, RunKeywords, RunOptions, microseconds_of
+from cepheus.core.progress import shown
 from cepheus.learning.hints import Hints
 from cepheus.learning.history import History
 from cepheus.learning.learn import Say, Settings, learn_history
@@ -89,7 +91,14 @@ def learn(
     else:
         check_apart(target, events.types)
         known, events = Occurrences.of(read_history(occurrences, run, target), target, events)
-    return Learned(learn_history(events, known, hints, settings, say, resume))
+    begun = clock.monotonic()
+    with shown("learning rules") as tell:
+
+        def told(what: str, best: float) -> None:
+            say(what, best)
+            tell((clock.monotonic() - begun) / budget, f"of the time, best F1 {best:.2f}: {what}")
+
+        return Learned(learn_history(events, known, hints, settings, told, resume))
 
 
 def check_target(target: object) -> None:

@@ -10,6 +10,7 @@ from rich.tree import Tree
 from cepheus.core.display import page
 from cepheus.explain import draw, rule_parts, tree
 from cepheus.explain.interval import interval_tree
+from cepheus.explain.rows import row_tree
 from cepheus.language import etalis, tesla
 from cepheus.notebook.html import folded, source_code
 from cepheus.rules.model import RuleSet
@@ -24,11 +25,12 @@ class Explanation:
     def trees(self) -> list[Tree]:
         """A tree for each rule: what it waits for, what it chooses, what must not be there, what it makes."""
         patterns = [tree(rule_parts(rule)) for rule in self.rules.rules]
-        return [*patterns, *map(interval_tree, self.rules.interval_rules)]
+        return [*patterns, *map(interval_tree, self.rules.interval_rules), *map(row_tree, self.rules.row_rules)]
 
     def svg(self) -> str:
         """The drawing of all rules, as the text of an SVG file."""
-        return draw([rule_parts(rule) for rule in self.rules.rules], self.rules.interval_rules)
+        patterns = [rule_parts(rule) for rule in self.rules.rules]
+        return draw(patterns, self.rules.interval_rules, self.rules.row_rules)
 
     def __str__(self) -> str:
         console = Console(width=200, color_system=None, highlight=False)
@@ -50,6 +52,9 @@ class Explanation:
             found.append(source_code(tesla.format_rules(_only_tesla(self.rules)), "tesla"))
         if self.rules.interval_rules:
             found.append(source_code(etalis.format_rules(_only_etalis(self.rules)), "etalis"))
+        queries = [rule.query.span.text for rule in self.rules.row_rules if rule.query.span is not None]
+        if queries:
+            found.append(source_code(";\n\n".join(queries), "sql"))
         return found
 
 

@@ -12,7 +12,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.display import events_table, page
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
-from cepheus.rules.model import Rule
+from cepheus.rules.model import AnyRule
 from cepheus.runtime.embedded.detect import Detected
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ class Found(Detected):
     """
 
     sources: Sequence[EventBatch] = field(default=(), repr=False)
-    rules: Sequence[Rule] = field(default=(), repr=False)
+    rules: Sequence[AnyRule] = field(default=(), repr=False)
 
     @classmethod
-    def among(cls, found: Detected, sources: Sequence[EventBatch], rules: Sequence[Rule]) -> Found:
+    def among(cls, found: Detected, sources: Sequence[EventBatch], rules: Sequence[AnyRule]) -> Found:
         """What was found among some events by some rules."""
         counted = {"ties": found.ties, "skipped": found.skipped, "late": found.late}
         return cls.around(found, found.unit, **counted, sources=sources, rules=rules)

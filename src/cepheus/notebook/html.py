@@ -35,10 +35,12 @@ def source_code(text: str, language: str) -> str:
     """Rule text in colours."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
-    from pygments.lexers import get_lexer_by_name
+    from pygments.lexers import TextLexer
+
+    from cepheus.editor.lexers import LEXERS  # they read the grammars, which takes a while
 
     formatter = HtmlFormatter(noclasses=True, nobackground=True)
-    return str(highlight(text, get_lexer_by_name(language), formatter))
+    return str(highlight(text, LEXERS.get(language, TextLexer)(), formatter))
 
 
 def folded(title: str, content: str) -> str:

@@ -9,10 +9,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 
 from cepheus.core.display import page
 from cepheus.core.event import Event, EventId
+from cepheus.explain.asked import asked_of
 from cepheus.explain.reasons import Reasons, reasons, reasons_tree
-from cepheus.explain.rule_parts import rule_parts
 from cepheus.notebook.html import reasons_list
-from cepheus.rules.model import Rule
+from cepheus.rules.model import AnyRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,9 @@ class Why:
     reasons: Reasons
 
     @classmethod
-    def of(cls, event: Event, known: Mapping[EventId, Event], rules: Sequence[Rule]) -> Why:
+    def of(cls, event: Event, known: Mapping[EventId, Event], rules: Sequence[AnyRule]) -> Why:
         """The reasons of an event among known ones, given by what provenance calls them."""
-        parts = {rule.name: rule_parts(rule) for rule in rules if rule.name is not None}
-        return cls(reasons(event, known, parts))
+        return cls(reasons(event, known, asked_of(rules)))
 
     def __str__(self) -> str:
         console = Console(width=200, color_system=None, highlight=False)

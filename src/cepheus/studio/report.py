@@ -6,8 +6,8 @@ from html import escape
 
 from cepheus.core.display import events_table, page, shown
 from cepheus.core.time import format_time
+from cepheus.explain.asked import asked_of
 from cepheus.explain.reasons import reasons
-from cepheus.explain.rule_parts import rule_parts
 from cepheus.notebook.html import reasons_list, source_code
 from cepheus.studio.editing import drawn
 from cepheus.studio.lanes import Lane, picture
@@ -76,11 +76,11 @@ def _timeline(ran: Ran, loaded: Loaded, start: int, end: int) -> str:
 
 
 def _trees(ran: Ran) -> str:
-    parts = {str(rule.name): rule_parts(rule) for rule in ran.program.rules.rules}
+    asked = asked_of(ran.program.rules.all_rules)
     told = []
     for event in ran.found.slice(0, min(_MOST_TREES, len(ran.found))).to_events():
         known = {each.id: each for each in ran.found._needed(event) if each.id is not None}
-        told.append(reasons_list(reasons(event, known, parts)))
+        told.append(reasons_list(reasons(event, known, asked)))
     more = len(ran.found) - _MOST_TREES
     rest = f"<p>and {shown(more)} more</p>" if more > 0 else ""
     return page(*told) + rest

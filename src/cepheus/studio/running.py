@@ -15,8 +15,8 @@ from cepheus.core.event import Event, EventId
 from cepheus.core.options import RunOptions
 from cepheus.core.time import MAX_TIME, MIN_TIME, format_time
 from cepheus.core.values import Value
+from cepheus.explain.asked import asked_of
 from cepheus.explain.reasons import Reasons, reasons
-from cepheus.explain.rule_parts import rule_parts
 from cepheus.explain.why_not import WhyNot, why_not
 from cepheus.formats.read import format_of
 from cepheus.rules.model import Rule
@@ -197,8 +197,7 @@ def why_told(workspace: Workspace, row: int) -> dict[str, Any]:
     ran = workspace.require_run()
     event = _event(workspace, row, found=True)
     known = {each.id: each for each in ran.found._needed(event) if each.id is not None}
-    parts = {str(rule.name): rule_parts(rule) for rule in ran.program.rules.rules}
-    tree = reasons(event, known, parts)
+    tree = reasons(event, known, asked_of(ran.program.rules.all_rules))
     told = {"tree": _tree(tree, [MOST_REASONS]), "counted": _counted(workspace, event), "factors": None}
     uncertain = event.probability != 1.0 or event.errors or any(each.errors for each in known.values())
     if uncertain and event.id is not None:

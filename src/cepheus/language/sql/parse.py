@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cepheus.core.errors import RuleError
+from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.source import Source, Span
 from cepheus.language.sql.clauses import Clauses, split_clauses
 from cepheus.language.sql.expressions import Scope, build_expression
@@ -43,15 +43,33 @@ def parse_query(text: str, name: str = "<query>") -> RowQuery:
 
 def parse_queries(text: str, name: str = "<query>") -> tuple[RowQuery, ...]:
     """All queries of a text, which end with a semicolon each; the last one may do without."""
+    queries, mistakes = _read_queries(text, name)
+    if mistakes:
+        raise RuleError(mistakes)
+    if not queries:
+        raise RuleError.of("query", "there is no query here", hint="write MATCH_RECOGNIZE ( .. )")
+    return queries
+
+
+def read(text: str, name: str = "<rules>") -> tuple[RuleSet, list[Diagnostic]]:
+    """The queries of a text that can be read, as rules, and what is wrong with the others: for unfinished text.
+
+    >>> rules, mistakes = read("MATCH_RECOGNIZE (PATTERN (A) DEFINE B AS x > 1)")
+    >>> [mistake.message for mistake in mistakes]
+    ["there is no variable 'B' in the pattern"]
+    """
+    try:
+        queries, mistakes = _read_queries(text, name)
+    except RuleError as error:
+        return RuleSet(), list(error.diagnostics)
+    return RuleSet(row_rules=tuple(map(RowRule.of, queries))), mistakes
+
+
+def _read_queries(text: str, name: str) -> tuple[tuple[RowQuery, ...], list[Diagnostic]]:
     source = Source(name, text)
     findings = Findings()
     queries = [_query(words, source, findings) for words in _statements(scan(source))]
-    errors = findings.errors()
-    if errors:
-        raise RuleError(errors)
-    if not queries:
-        raise RuleError.of("query", "there is no query here", hint="write MATCH_RECOGNIZE ( .. )")
-    return tuple(query for query in queries if query is not None)
+    return tuple(query for query in queries if query is not None), list(findings.errors())
 
 
 def _statements(words: Sequence[Word]) -> list[list[Word]]:

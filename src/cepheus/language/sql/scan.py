@@ -10,7 +10,8 @@ from cepheus.core.errors import RuleError
 from cepheus.core.source import Source, Span
 
 _WORD = re.compile(
-    r"""(?P<space>\s+|--[^\n]*|/\*.*?\*/)
+    r"""(?P<space>\s+)
+      |(?P<comment>--[^\n]*|/\*.*?\*/)
       |(?P<string>'(?:[^']|'')*')
       |(?P<quoted>"(?:[^"]|"")*"|`[^`]*`)
       |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)
@@ -50,19 +51,30 @@ class Word:
         return self.name if self.kind == "quoted" else self.text.upper()
 
 
+def pieces(text: str) -> Iterator[Word]:
+    """The words and comments of a text, finished or not: a quote that is never closed is a sign.
+
+    >>> [(piece.kind, piece.text) for piece in pieces("a -- b")]
+    [('name', 'a'), ('comment', '-- b')]
+    """
+    for match in _WORD.finditer(text):
+        kind = str(match.lastgroup)
+        if kind != "space":
+            yield Word(kind, match[0], match.start(), match.end())
+
+
 def scan(source: Source) -> list[Word]:
     """The words of a text; RuleError where a quote is never closed."""
     words = []
-    for match in _WORD.finditer(source.text):
-        kind = str(match.lastgroup)
-        if kind == "space":
+    for word in pieces(source.text):
+        if word.kind == "comment":
             continue
-        if kind == "sign" and match[0] in ("'", '"', "`"):
-            span = Span(source, match.start(), match.end())
+        if word.kind == "sign" and word.text in ("'", '"', "`"):
+            span = Span(source, word.start, word.end)
             raise RuleError.of(
-                "syntax", f"this {match[0]} is never closed", span=span, hint="close it on the same line"
+                "syntax", f"this {word.text} is never closed", span=span, hint="close it on the same line"
             )
-        words.append(Word(kind, match[0], match.start(), match.end()))
+        words.append(word)
     return words
 
 

@@ -15,6 +15,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, Severity, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.options import OnBadEvent, RunOptions, Until
+from cepheus.core.progress import shown as shown_run
 from cepheus.core.schema import ID_FIELD, Schema
 from cepheus.core.time import TimeCheck, TimeUnit, format_duration, format_time
 from cepheus.core.values import ValueType
@@ -198,7 +199,12 @@ class FileDetection:
 
     def all(self) -> Detected:
         """Read all the files, and return the composite events together with what was counted."""
-        composites = EventBatch.concat(list(self))
+        found: list[EventBatch] = []
+        with shown_run("reading events") as tell:
+            for batch in self:
+                found.append(batch)
+                tell(sum(file.done for file in self.files) / len(self.files), "")
+        composites = EventBatch.concat(found)
         return Detected.around(
             composites, self._unit, ties=self.tally.ties, skipped=self.bad.skipped, late=self.tally.late
         )

@@ -11,6 +11,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.options import TimeUnitName, chosen
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
+from cepheus.formats.arrays import validity
 from cepheus.formats.table import to_table, written_time
 
 if TYPE_CHECKING:
@@ -56,11 +57,17 @@ class Composites(EventBatch):
 
         A time that is not a whole number of that unit is a text.
         """
-        dicts = EventBatch.to_dicts(self)
+        events = self.to_events()
+        dicts = [event.to_dict() for event in events]
         unit = self.unit if time_unit is None else chosen("time unit", time_unit, TimeUnit, "time-unit")
-        times = {name for name, kind in self.columns if kind is ValueType.TIMESTAMP} | {"time", "start"}
-        for each in dicts if unit is not TimeUnit.US else ():
-            for name in times & each.keys():
-                if isinstance(each[name], int):
+        if unit is TimeUnit.US:
+            return dicts
+        moments = {
+            name: validity(column) for (name, kind), column in self.columns.items() if kind is ValueType.TIMESTAMP
+        }
+        for row, (event, each) in enumerate(zip(events, dicts, strict=True)):
+            times = {name for name, valid in moments.items() if valid[row]}  # another type may have numbers there
+            for name in times | ({"time", "start"} - event.attributes.keys()):
+                if isinstance(each.get(name), int):
                     each[name] = written_time(each[name], unit)
         return dicts
