@@ -117,19 +117,20 @@ class AttributeReader:
         return Attribute(name, None, optional=True) if self.keep_all else None
 
     def _note_missing(self, name: str, source: str, column: Column | None, events: TypedRows, faults: Faults) -> None:
-        attributes = {code: self._attribute(each, name, source) for code, each in enumerate(events.types)}
-        needing = [code for code, each in attributes.items() if each is not None and not each.optional]
+        attributes = [(code, self._attribute(each, name, source)) for code, each in enumerate(events.types)]
+        needing = [(code, each) for code, each in attributes if each is not None and not each.optional]
         if not needing:
             return
         present = np.zeros(len(events.rows), np.bool_) if column is None else column.present()
         if present.all():
             return
         absent = ~present
-        for code in needing:
+        for code, attribute in needing:
             rows = events.of_type(code)
             missing = np.flatnonzero(absent if rows is None else absent & rows).tolist()
             if missing:
-                error = missing_value(events.types[code], name, events.rows.names())
+                names = events.rows.names()
+                error = missing_value(events.types[code], name, names, attribute.type, attribute.column)
                 for row in missing:
                     faults.setdefault(row, error)
 

@@ -64,8 +64,13 @@ def late_start() -> EventError:
     return EventError.of("start", "an event starts after its end")
 
 
-def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventError:
-    """The error for an event that lacks an attribute; ``names`` are those that events have."""
+def missing_value(
+    event_type: str, name: str, names: Iterable[str], kind: ValueType | None = None, column: str | None = None
+) -> EventError:
+    """The error for an event that lacks an attribute; ``names`` are those that events have.
+
+    ``kind`` is the type of the attribute, where it is known, ``column`` what the data should call it.
+    """
     place = argument_place(name)
     if place is not None:
         return EventError.of(
@@ -73,9 +78,15 @@ def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventErro
             f"argument {place} of {event_type} is null or missing",
             hint=f"if events may lack it, declare it so, with a question mark: event {event_type}(x: int?).",
         )
-    others = [other for other in names if other not in RESERVED and other != name]
-    lacking = f"if events may lack it, declare it with a question mark: {name}: double?; or skip those that do"
-    hint = did_you_mean(name, others) or lacking
+    called = column or name
+    others = [other for other in names if other not in RESERVED]
+    if column is not None and column not in others:
+        close = did_you_mean(column, others)
+        hint = f"the rules read it from '{column}', which is not there{'' if close is None else f'; {close}'}"
+        return EventError.of("attribute", f"{event_type} has no value for its attribute '{name}'", hint=hint)
+    written = "double" if kind is None else kind.value
+    lacking = f"if events may lack it, declare it with a question mark: {name}: {written}?; or skip those that do"
+    hint = did_you_mean(called, [other for other in others if other != called]) or lacking
     return EventError.of("attribute", f"{event_type} has no value for its attribute '{name}'", hint=hint)
 
 

@@ -98,7 +98,10 @@ def check_columns(names: Sequence[str], place: Place | None, needed: Sequence[st
     for wanted in needed:
         if wanted not in names:
             there = ", ".join(map(repr, names[:8])) or "none"
-            hint = did_you_mean(wanted, names) or f"name the one that is it, as in {wanted}='..'; there are {there}"
+            named = f"name the one that is it, as in {wanted}='..'; there are {there}"
+            if wanted == "type":
+                named += "; where all events are of one type, say so: {'Temp': events}, --events Temp=FILE"
+            hint = did_you_mean(wanted, names) or named
             raise EventError.of("column", f"there is no column '{wanted}'", place=place, hint=hint)
 
 

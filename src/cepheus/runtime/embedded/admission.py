@@ -342,7 +342,7 @@ class Admission:
                 else:
                     values[name] = value
             elif not optional:
-                raise missing_value(plan.event_type.name, name, given)
+                raise missing_value(plan.event_type.name, name, given, kind, None if called == name else called)
         for name, source in self._uncertain.items():
             if name not in errors and values.get(name) is not None and self._is_number(plan, name):
                 error, fault = error_of_record(source, given, float_of)

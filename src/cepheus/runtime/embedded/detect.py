@@ -296,7 +296,8 @@ def late_event(event_type: str, time: int, lateness: int, place: Place | None = 
         "late",
         f"{event_type} at {format_time(time)} comes after later events, {allowed} out of order",
         place=place,
-        hint="sort the events by time, or allow for disorder with a larger lateness, such as 10s",
+        hint="sort the events by time, as --sort or sort=True does, or allow for disorder with a larger lateness, "
+        "such as 10s",
     )
 
 
