@@ -12,7 +12,7 @@ import pytest
 
 import cepheus
 from cepheus.core.errors import RuleError, UnsupportedError
-from cepheus.reactive import KEY, Change, KeyedChange, Reactor, becomes, changes
+from cepheus.reactive import KEY, Change, Emission, KeyedChange, Reactor, becomes, changes
 from cepheus.typed import Composite, Event, last, rule
 
 
@@ -188,6 +188,40 @@ def test_signals_that_nobody_holds_are_collected() -> None:
     gc.collect()
     assert member() is None
     assert not list(reactor._signals.values())
+
+
+def test_families_end_and_leave_nothing_behind() -> None:
+    reactor = Reactor(time_unit="s")
+    by_area = reactor.latest(Temp.value, per=Temp.area)
+    told: list[object] = []
+    observers = by_area.observe(told.append)
+    emissions = reactor.emit(Hot, becomes(by_area > 45), area=KEY, value=by_area)
+    assert not isinstance(emissions, Emission)
+    assert len(reactor.feed([temp(1, 50.0)])) == 1
+    before = len(by_area.keys.listeners)
+    for _ in range(20):
+        assert ((by_area > 45) & (by_area < 90)).value == {"A1": True}
+    gc.collect()
+    assert len(by_area.keys.listeners) == before
+    observers.cancel()
+    emissions.cancel()
+    emissions.cancel()
+    assert len(reactor.feed([{**temp(2, 60.0), "area": "new"}])) == 0
+    assert len(told) == 1
+    keys = weakref.ref(by_area.keys)
+    del by_area, observers, emissions
+    gc.collect()
+    assert keys() is None
+    assert not list(reactor._signals.values())
+
+
+def test_a_family_that_is_observed_waits_for_its_first_key() -> None:
+    reactor = Reactor(time_unit="s")
+    told: list[KeyedChange[Any]] = []
+    reactor.latest(Temp.value, per=Temp.area).observe(told.append)
+    gc.collect()
+    reactor.feed([temp(1, 50.0)])
+    assert [each.key for each in told] == ["A1"]
 
 
 def test_changes_can_be_awaited() -> None:

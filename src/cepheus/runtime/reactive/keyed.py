@@ -25,9 +25,13 @@ class KeyedChange(NamedTuple, Generic[T]):
 
 
 class Keys:
-    """The keys that events have had so far, and who wants to hear of new ones."""
+    """The keys that events have had so far, and who wants to hear of new ones.
 
-    def __init__(self) -> None:
+    ``attached`` is what the reactor keeps alive though nobody holds it: observers and emissions for keys to come.
+    """
+
+    def __init__(self, attached: list[object]) -> None:
+        self.attached = attached
         self.seen: dict[Key, None] = {}
         self.listeners: list[Callable[[Key], object]] = []
 
@@ -37,6 +41,30 @@ class Keys:
             self.seen[key] = None
             for listener in list(self.listeners):
                 listener(key)
+
+    def drop(self, listener: Callable[[Key], object]) -> None:
+        """Tell somebody no longer of new keys."""
+        self.listeners = [each for each in self.listeners if each is not listener]
+
+
+class Attached(list[T]):
+    """What was attached to each member of a family, and is to those of keys to come, until it is cancelled."""
+
+    def __init__(self, keys: Keys, attach: Callable[[Key], T]) -> None:
+        super().__init__(attach(key) for key in list(keys.seen))
+        self._keys = keys
+        self._listener: Callable[[Key], object] = lambda key: self.append(attach(key))
+        keys.listeners.append(self._listener)
+        keys.attached.append(self)
+
+    def cancel(self) -> None:
+        """End it for all keys, those to come included; a second call does nothing."""
+        self._keys.drop(self._listener)
+        self._keys.attached[:] = [each for each in self._keys.attached if each is not self]
+        for each in self:
+            ending: Any = each
+            ending.cancel()
+        self.clear()
 
 
 class Keyed(Generic[T]):
@@ -52,7 +80,9 @@ class Keyed(Generic[T]):
         self._members: dict[Key, Signal[T]] = {}
         for key in keys.seen:
             self._members[key] = make(key)
-        keys.listeners.append(_Member(self))
+        grow = _Member(self)
+        keys.listeners.append(grow)
+        weakref.finalize(self, keys.drop, grow)
 
     def __getitem__(self, key: Any) -> Signal[T]:
         self.grow(key)
@@ -68,17 +98,13 @@ class Keyed(Generic[T]):
         """The present values, by key."""
         return {key: value for key, member in self._members.items() if (value := member.value) is not None}
 
-    def observe(self, function: Callable[[KeyedChange[T]], object]) -> list[Observer]:
-        """Call a function with every change of any member, those of keys to come included."""
-        made: list[Observer] = []
+    def observe(self, function: Callable[[KeyedChange[T]], object]) -> Attached[Observer]:
+        """Call a function with every change of any member, those of keys to come included, until it is cancelled."""
 
-        def attach(key: Key) -> None:
-            made.append(self[key].observe(lambda change: function(KeyedChange(key, change))))
+        def attach(key: Key) -> Observer:
+            return self[key].observe(lambda change: function(KeyedChange(key, change)))
 
-        for key in list(self.keys.seen):
-            attach(key)
-        self.keys.listeners.append(attach)
-        return made
+        return Attached(self.keys, attach)
 
     def each(self, make: Callable[[Signal[T]], Signal[Any]]) -> Keyed[Any]:
         """The family that a function makes of each member."""

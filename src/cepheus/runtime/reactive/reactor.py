@@ -41,7 +41,7 @@ from cepheus.runtime.embedded.results import Composites
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.embedded.subscriptions import call_all
 from cepheus.runtime.reactive.frame import Frame, columns_of, rows_of
-from cepheus.runtime.reactive.keyed import Keyed, Keys
+from cepheus.runtime.reactive.keyed import Attached, Keyed, Keys
 from cepheus.runtime.reactive.observing import Changes, Emission, Observer, Trigger
 from cepheus.runtime.reactive.row_form import row_form
 from cepheus.runtime.reactive.signals import (
@@ -89,6 +89,7 @@ class Reactor:
         self._observers: list[Observer] = []
         self._queues: list[tuple[weakref.ref[Changes[Any]], Observer]] = []
         self._emissions: list[Emission] = []
+        self._attached: list[object] = []
         self._numbers = 0
         self._now = MIN_TIME
         self._emitted: list[EventRecord] = []
@@ -147,7 +148,7 @@ class Reactor:
         """What a function of other signals' ``value`` gives; it may read others each time that it is asked."""
         return Computed(self, function, cast("ValueType", value_type(Computed, "compute", kind, here())[0]))
 
-    def emit(self, kind: type[E], when: Trigger, **attributes: object) -> Emission | list[Emission]:
+    def emit(self, kind: type[E], when: Trigger, **attributes: object) -> Emission | Attached[Emission]:
         """Let a signal give rise to events of a class, with attributes that are signals or constants.
 
         Rules of the session and other signals may use them; they come right behind the event that brought them about.
@@ -167,22 +168,17 @@ class Reactor:
         self._emissions.append(emission)
         return emission
 
-    def _emit_each(self, kind: type[Event], when: Trigger, attributes: dict[str, object]) -> list[Emission]:
+    def _emit_each(self, kind: type[Event], when: Trigger, attributes: dict[str, object]) -> Attached[Emission]:
         family: Keyed[Any] = when.signal
-        made: list[Emission] = []
 
-        def attach(key: Any) -> None:
+        def attach(key: Any) -> Emission:
             own = {
                 name: value[key] if isinstance(value, Keyed) else key if value is KEY else value
                 for name, value in attributes.items()
             }
-            found = self.emit(kind, Trigger(family[key], when.becomes_true), **own)
-            made.append(cast("Emission", found))
+            return cast("Emission", self.emit(kind, Trigger(family[key], when.becomes_true), **own))
 
-        for key in list(family.keys.seen):
-            attach(key)
-        family.keys.listeners.append(attach)
-        return made
+        return Attached(family.keys, attach)
 
     # ---- Events --------------------------------------------------------------------------------------------------
 
@@ -338,7 +334,7 @@ class Reactor:
         group = own_expression(name, per, place)
         if not isinstance(group, AttributeRef):
             raise RuleError.of("signal", "a family is made by an attribute", span=place.keyword("per"))
-        family = _Family(name, group.name, _attribute_types(kind)[group.name])
+        family = _Family(name, group.name, _attribute_types(kind)[group.name], self._attached)
         self._families.add(family)
 
         def member(key: Any) -> Signal[Any]:
@@ -385,9 +381,9 @@ KEY: Any = object()
 class _Family:
     """Which keys the events of a type have had."""
 
-    def __init__(self, event: str, attribute: str, kind: ValueType) -> None:
+    def __init__(self, event: str, attribute: str, kind: ValueType, attached: list[object]) -> None:
         self.event, self.attribute, self.kind = event, attribute, kind
-        self.keys = Keys()
+        self.keys = Keys(attached)
 
     def look(self, batch: EventBatch) -> None:
         """Find new keys."""
