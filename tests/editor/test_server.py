@@ -110,3 +110,42 @@ def test_rules_of_etalis_and_texts_without_a_name() -> None:
         assert not (await editor.told.get()).diagnostics
 
     _with_editor(work)
+
+
+QUERY = """SELECT * FROM Stock MATCH_RECOGNIZE (
+  ORDER BY time MEASURES LAST(DOWN.price) AS low
+  PATTERN (STRT DOWN+) DEFINE DOWN AS price < PREV(price)
+) AS Fall
+"""
+
+
+def test_queries_over_rows_and_sql_of_others() -> None:
+    uri = "file:///queries/fall.sql"
+    this = types.TextDocumentIdentifier(uri)
+
+    async def work(editor: Editor) -> None:
+        client = editor.client
+        assert not (await editor.open(uri, QUERY, "sql")).diagnostics
+        mistake, *_ = (await editor.change(uri, 2, QUERY.replace("DOWN+", "DWN+"))).diagnostics
+        assert "there is no variable 'DOWN'" in mistake.message
+        assert not (await editor.change(uri, 3, QUERY)).diagnostics
+        down = types.Position(2, QUERY.splitlines()[2].index("DOWN"))
+        hover = await client.text_document_hover_async(types.HoverParams(this, down))
+        assert "DEFINE DOWN AS price < PREV(price)" in hover.contents.value
+        (place,) = await client.text_document_definition_async(types.DefinitionParams(this, down))
+        assert place.range.start == types.Position(2, QUERY.splitlines()[2].index("DOWN AS"))
+        edit = await client.text_document_rename_async(types.RenameParams(this, down, "falling"))
+        assert [change.new_text for change in edit.changes[uri]] == ["FALLING"] * 3
+        options = types.FormattingOptions(4, insert_spaces=True)
+        assert not await client.text_document_formatting_async(types.DocumentFormattingParams(this, options))
+        outline = await client.text_document_document_symbol_async(types.DocumentSymbolParams(this))
+        assert [symbol.name for symbol in outline] == ["Fall"]
+        colours = await client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(this))
+        assert colours.data
+
+        other = "file:///queries/report.sql"
+        assert not (await editor.open(other, "SELECT 1 FROM x;", "sql")).diagnostics
+        params = types.SemanticTokensParams(types.TextDocumentIdentifier(other))
+        assert not (await client.text_document_semantic_tokens_full_async(params)).data
+
+    _with_editor(work)
