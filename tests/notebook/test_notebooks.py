@@ -24,6 +24,7 @@ def test_the_example_runs_from_top_to_bottom(path: Path) -> None:
     assert "1 composite event<" in html
     assert "51.5" in html
     assert any("image/png" in each for each in shown)
+    assert "22.0" in shown[-1]["text/html"]  # what the query over rows found
 
 
 def test_a_mistake_in_a_cell_is_shown_as_the_language_has_it(tmp_path: Path) -> None:
