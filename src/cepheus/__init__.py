@@ -131,3 +131,9 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     """Give a notebook cells of rules; ``%load_ext cepheus`` calls it."""
     import_module("cepheus.notebook.magics").register(shell, import_module("cepheus.api").compile)
     import_module("cepheus.core.progress").show_with(import_module("cepheus.notebook.progress").bar)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Show no more bars; ``%unload_ext cepheus`` calls it."""
+    del shell
+    import_module("cepheus.core.progress").show_with(None)

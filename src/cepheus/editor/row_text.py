@@ -159,10 +159,7 @@ class _Statement:
         known = sql_words().get(word.upper)
         if following == "(" and known is not None and known.kind in (WordKind.FUNCTION, WordKind.AGGREGATE):
             return Role.FUNCTION
-        is_column = following == "." or (word.upper in ("FIRST", "LAST", "NEXT") and following not in ("(", ""))
-        if word.upper in keywords() and not (is_column and following == "."):
-            return Role.KEYWORD
-        return None
+        return Role.KEYWORD if word.upper in keywords() and following != "." else None
 
     def _in_parentheses(self, place: int) -> bool:
         """Whether a word stands in parentheses of its own clause, as the type of a CAST does."""

@@ -81,8 +81,8 @@ def missing_value(
     called = column or name
     others = [other for other in names if other not in RESERVED]
     if column is not None and column not in others:
-        close = did_you_mean(column, others)
-        hint = f"the rules read it from '{column}', which is not there{'' if close is None else f'; {close}'}"
+        close = did_you_mean(column, others) or "if events may lack it, declare it with a question mark"
+        hint = f"the rules read it from '{column}', which is not there: {close}"
         return EventError.of("attribute", f"{event_type} has no value for its attribute '{name}'", hint=hint)
     written = "double" if kind is None else kind.value
     lacking = f"if events may lack it, declare it with a question mark: {name}: {written}?; or skip those that do"

@@ -26,6 +26,7 @@ from cepheus.runtime.network.protocol.messages import (
     AttachSource,
     Deployed,
     DeployRules,
+    DetachSource,
     Publish,
     Tick,
 )
@@ -178,8 +179,8 @@ def received(network: Network | FaultyNetwork) -> Seen:
     return Counter((receipt.sink, show(receipt.event)) for receipt in network.receipts)
 
 
-def publish(trial: Trial, network: Network, random: Random, shift: int) -> None:
-    """Let the sources publish their events, late and with gaps, then promise that this was all."""
+def publish(trial: Trial, network: Network, random: Random, shift: int, *, leave: bool = False) -> None:
+    """Let the sources publish their events, late and with gaps, then promise that this was all, or leave."""
     end = 0
     for name, (at, _) in trial.sources.items():
         own = [replace(event, time=event.time + shift) for source, event in trial.events if source == name]
@@ -194,7 +195,10 @@ def publish(trial: Trial, network: Network, random: Random, shift: int) -> None:
     for name in trial.processors:
         for tick in range(random.randint(0, 4)):
             network.post(end + 1 + tick, name, Tick(None))
-        network.post(end + 50, name, Tick(last))
+        if not leave:
+            network.post(end + 50, name, Tick(last))
+    for name, (at, _) in trial.sources.items() if leave else ():
+        network.post(end + 50, at, DetachSource(name), name)
 
 
 def check_trial(seed: int, strategy: Strategy | None = None, *, events: int = 30) -> None:

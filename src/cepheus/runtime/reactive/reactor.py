@@ -96,6 +96,7 @@ class Reactor:
         self._reading: tuple[int | None, ReadSignals, int] | None = None
         self._heard: set[str] = set()
         self._emitting: set[str] = set()
+        self._read: tuple[RuleSet, frozenset[str], frozenset[str]] | None = None
 
     # ---- Signals -------------------------------------------------------------------------------------------------
 
@@ -210,10 +211,14 @@ class Reactor:
         return found
 
     @property
-    def reads(self) -> set[str]:
+    def reads(self) -> frozenset[str]:
         """The types of events from outside that signals and rules read."""
-        checked = check(self.session.rules, closed=False)
-        return {*checked.inputs, *self._heard} - {*checked.composites, *self._emitting}
+        rules = self.session.rules
+        if self._read is None or self._read[0] is not rules:
+            checked = check(rules, closed=False)
+            self._read = rules, frozenset(checked.inputs), frozenset(checked.composites)
+        _, inputs, composites = self._read
+        return (inputs | self._heard) - composites - self._emitting
 
     @property
     def _feeds_back(self) -> bool:

@@ -49,8 +49,8 @@ class Completion:
                 self._begin(tree)
             through = self._through(tree)
             if tree.father is None:
-                if through is not None:
-                    self._pass_down(tree, through)
+                # nobody has anything more to say, and whoever comes will say it of later times
+                self._pass_down(tree, tree.latest if through is None else through)
             elif through != tree.reported:
                 tree.reported = through
                 self.common.send(tree.father, Completed(tree.name, through))

@@ -150,6 +150,8 @@ class Sinks:
 
     def route(self, tree: Tree, events: tuple[Event, ...], came_from: str) -> None:
         """Bring composite events to sinks here, to children that want them, and on to the father."""
+        if tree.reports:
+            tree.latest = max(tree.latest, *(event.time for event in events))
         if tree.father is not None and came_from != tree.father:
             self.common.send(tree.father, Deliver(tree.name, events))
             if self.common.from_root:

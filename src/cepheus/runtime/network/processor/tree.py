@@ -91,7 +91,7 @@ class Tree:
 
     It is ``renewed`` until it is active for the first time, if it takes the place of one of an earlier epoch. If it
     ``reports``, fathers are told how far everything has been delivered: ``reported`` is what the father was told last,
-    ``completed`` what was promised to sinks.
+    ``completed`` what was promised to sinks, ``latest`` the time of the latest composite event.
     """
 
     name: str
@@ -112,6 +112,7 @@ class Tree:
     reports: bool = False
     reported: int | None = MIN_TIME
     completed: int = MIN_TIME
+    latest: int = MIN_TIME
     settling: list[Settled] = field(default_factory=list)
     announcing: list[Settled] = field(default_factory=list)
     pulling: Pulling = field(default_factory=Pulling)
