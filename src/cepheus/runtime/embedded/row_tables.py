@@ -141,7 +141,7 @@ def _cast(name: str, column: Any, kind: ValueType) -> Any:
         return column.cast(kind.arrow, safe=kind is ValueType.INT)
     except pa.ArrowInvalid:
         raise EventError.of(
-            "range", f"the column '{name}' has integers beyond 64 bits with a sign", hint="cast it to double"
+            "integer", f"the column '{name}' has integers beyond 64 bits with a sign", hint="cast it to double"
         ) from None
 
 
