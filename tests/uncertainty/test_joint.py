@@ -124,6 +124,35 @@ def test_what_hardly_can_be_does_not_hide_what_is() -> None:
     assert len(compiled(rule, events, printed)) == 1
 
 
+def test_rules_that_ask_the_same_of_one_event_get_what_each_of_them_gets_alone() -> None:
+    rule = "define H{n}() from Temp(km=$a and value>{n}) and not Jam($a-1 < km < $a+1) within 10 us from Temp\n"
+    places = [made("Jam", 1, {"km": Normal(0.0, 0.25)}, km=km) for km in (9.5, 10.0, 12.5)]
+    error = {"km": Normal(0.0, 1.0), "value": UNSURE}
+    temps = [made("Temp", 2 + k, error, value=31.0, km=km) for k, km in enumerate((11.0, 11.0, 11.2, 10.0))]
+    numbers = (29, 30, 31)
+    together = compiled("".join(rule.format(n=n) for n in numbers), [*places, *temps])
+    assert len(together) == len(numbers) * len(temps)
+    assert all(in_kernel for _, in_kernel in together)
+    alone = [[p for p, _ in compiled(rule.format(n=n), [*places, *temps])] for n in numbers]
+    assert [p for p, _ in together] == [p for each in zip(*alone, strict=True) for p in each]
+    exact = weighed(Case.of(TYPES + rule.format(n=30), [*places, *temps]))
+    assert np.allclose([p for p, _ in exact.values()], alone[1], atol=1e-8)
+
+
+def test_whoever_lies_behind_one_that_nearly_surely_fits_is_not_gone_through() -> None:
+    rule = "define H() from S() and last Temp(value>30) within 10 us from S"
+    nearly = temp(2, 36.0, UNSURE)  # fits but for one case in a thousand million
+    events = [temp(1, 30.0, UNSURE), nearly, temp(3, 29.0, UNSURE), made("S", 4, a=1.0)]
+    expected = {("H", (3, 2)): GAUSSIAN.cdf(-1.0), ("H", (3, 1)): GAUSSIAN.cdf(1.0)}
+    found = weighed(Case.of(TYPES + rule, events))
+    assert found.keys() == expected.keys()
+    assert all(math.isclose(found[name][0], expected[name], abs_tol=1e-8) for name in expected)
+    assert sorted(round(p, 7) for p, _ in compiled(rule, events)) == sorted(round(p, 7) for p in expected.values())
+    all_of_them = Calculus(ignore=0.0)
+    assert len(weighed(Case.of(TYPES + rule, events), all_of_them)) == 3
+    assert len(compiled(rule, events, all_of_them)) == 3
+
+
 def test_two_last_of_uncertain_events() -> None:
     rule = "define H() from S() and 2 last Temp(value>30) within 10 us from S"
     events = [temp(1, 40.0), temp(2, 30.0, UNSURE), temp(3, 30.0, UNSURE), made("S", 4, a=1.0)]
@@ -257,6 +286,22 @@ def test_distributions_of_scipy_are_asked_themselves(given: object, above: float
     assert math.isclose(second[0], GAUSSIAN.cdf(0.4), abs_tol=1e-9)
     assert first[1]  # only the comparison left the kernel
     assert second[1]
+
+
+@pytest.mark.parametrize(("given", "above"), GIVEN, ids=["custom", "t", "kernel density", "histogram", "discrete"])
+def test_distributions_of_scipy_stand_in_events_given_as_dicts(given: object, above: float | None) -> None:
+    if above is None:
+        above = float(given.integrate_box_1d(0.2, math.inf))  # type: ignore[attr-defined]
+    hot = cepheus.compile("define H() from Temp(value > 30)")
+    found = hot.detect([{"type": "Temp", "time": 1, "value": {"value": 30.2, "error": given}}], time_unit="s")
+    assert math.isclose(float(found.probabilities[0]), 1.0 - above, abs_tol=1e-9)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("given", [3, None, [0.5, -0.5], {"mean": 1}, True, object()])
+def test_what_is_no_distribution_is_refused_in_an_event(given: object) -> None:
+    hot = cepheus.compile("define H() from Temp(value > 30)")
+    with pytest.raises(cepheus.EventError, match="is not a distribution"):
+        hot.detect([{"type": "Temp", "time": 1, "value": {"value": 30.2, "error": given}}], time_unit="s")
 
 
 def test_a_custom_distribution_written_down_is_nearly_the_same() -> None:

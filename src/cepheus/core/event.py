@@ -102,7 +102,7 @@ def composite_event(
     _set_attributes(event, attributes)
     _set_id(event, event_id)
     _set_sequence(event, None)
-    _set_probability(event, 1.0)
+    set_probability(event, 1.0)
     _set_errors(event, _NO_ERRORS)
     _set_start(event, start)
     _set_rule(event, rule)
@@ -130,7 +130,7 @@ def weigh(event: Event, probability: float, errors: Mapping[str, Distribution]) 
     >>> event.probability, str(event.errors["value"])
     (0.5, 'N(0, 1)')
     """
-    _set_probability(event, probability)
+    set_probability(event, probability)
     if errors:
         _set_errors(event, errors)
 
@@ -142,7 +142,7 @@ _new = object.__new__
     _set_attributes,
     _set_id,
     _set_sequence,
-    _set_probability,
+    set_probability,  # for whoever has made an event that nobody else has seen
     _set_errors,
     _set_start,
     _set_rule,

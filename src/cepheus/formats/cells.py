@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -15,7 +15,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from cepheus.core.distribution import Distribution, parse_distribution
+from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import EventError
 from cepheus.core.event import PLAIN_INTEGER, EventId
 from cepheus.core.lists import checked_list, list_of_text
@@ -276,13 +276,13 @@ def _uncertain(raw: Mapping[object, object], expected: ValueType, unit: TimeUnit
     if not expected.is_numeric:
         raise EventError.of("type", f"an uncertain number is not {_NAMES[expected]}", hint="only numbers have an error")
     error = raw["error"]
-    if not isinstance(error, str):
+    if isinstance(error, Iterable | int | float | None) and not isinstance(error, str):
         raise EventError.of("distribution", f"{shown(error)} is not a distribution", hint="write it as in N(0,1)")
     if isinstance(raw["value"], Mapping):
         raise EventError.of("type", "an uncertain number may not be inside another")
     value = coerce_value(raw["value"], expected, unit)
     assert isinstance(value, int | float)
-    return Uncertain(value, parse_distribution(error))
+    return Uncertain(value, as_distribution(error))
 
 
 def _text(text: str) -> str:

@@ -211,6 +211,8 @@ class Meaning:
                 if sure == wanted:
                     self._note_choice(candidate, candidates, lambda other: worth(other) > 0.0)
                     break
+                if wanted == 1 and own < 1.0 and 1.0 - own <= self.calculus.ignore:
+                    break  # whoever lies behind is taken with a probability that is of no use
         return taken
 
     # Groups. A choice of its own for each value of the attributes that `per` names; events that lack one are a group,

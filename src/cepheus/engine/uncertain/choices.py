@@ -37,8 +37,15 @@ def own_probability(context: int, memory: int, step: int, uncertain_step: int, p
     begin, end = fixed(uncertain_step, UncertainStepField.BANDS), fixed(uncertain_step, UncertainStepField.BANDS_END)
     if begin == end:
         return own
+    return settled(own * bands_of_step(context, memory, step, uncertain_step))
+
+
+@inlined
+def bands_of_step(context: int, memory: int, step: int, uncertain_step: int) -> float:
+    """The probability of all bands of a step for the row that is bound to it, remembered where rules share it."""
+    begin, end = fixed(uncertain_step, UncertainStepField.BANDS), fixed(uncertain_step, UncertainStepField.BANDS_END)
     if fixed(uncertain_step, UncertainStepField.REMEMBERED) == 0:
-        return settled(own * bands_probability(context, memory, begin, end))
+        return bands_probability(context, memory, begin, end)
     base = word(context, At.BOUND, fixed(step, StepField.POSITION))
     memo = fixed(memory, Of.MEMORY) + 24 * ((base + 7 * begin) & (REMEMBERED - 1))
     stamp = peek(memory, Of.STAMP)
@@ -47,7 +54,7 @@ def own_probability(context: int, memory: int, step: int, uncertain_step: int, p
         poke(memo, 0, stamp)
         poke(memo, 1, key)
         poke_float(memo, 2, bands_probability(context, memory, begin, end))
-    return settled(own * peek_float(memo, 2))
+    return peek_float(memo, 2)
 
 
 @inlined

@@ -18,7 +18,7 @@ from cepheus.core.distribution_column import ErrorColumn, ErrorKind, distributio
 from cepheus.core.values import ValueType
 from cepheus.engine.lowered.outlet import Found
 from cepheus.engine.uncertain.members import WEIGHED
-from cepheus.engine.uncertain.state import Of, UncertainAddresses
+from cepheus.engine.uncertain.state import LAST_HEAD, Of, UncertainAddresses
 from cepheus.engine.uncertain.tables import ListedField, ListField, SpreadField, spread_rows
 from cepheus.kernel.context import State
 from cepheus.kernel.program import Words
@@ -162,13 +162,17 @@ class Lists:
         table[Of.EXACT_MEMBERS] = calculus.exact_members
         table[Of.IGNORE], table[Of.ACCEPT] = float_bits(calculus.ignore), float_bits(calculus.accept)
         self._make_room(Of.MEMBERS, _FIRST_ROOM)
-        self._make_room(Of.ITEMS, _FIRST_ROOM)
+        self._make_room_for_items(_FIRST_ROOM)
         self._given = self._make_room(Of.LAWS, _FIRST_ROOM)
 
     def _make_room(self, at: Of, words: int) -> Words:
         made = np.zeros(words, np.int64)
         self._table.lend(at, made)
         return made
+
+    def _make_room_for_items(self, words: int) -> None:
+        self._make_room(Of.ITEMS, words)
+        self._make_room(Of.LAST_ITEMS, LAST_HEAD + words)
 
     def begin(self) -> None:
         """Forget the lists that were given before."""
@@ -182,7 +186,7 @@ class Lists:
         if wanted:
             self._make_room(Of.MEMBERS, 2 * wanted)
         if items:
-            self._make_room(Of.ITEMS, 2 * items)
+            self._make_room_for_items(2 * items)
         if given:
             before = self._given
             self._given = self._make_room(Of.LAWS, 2 * given)

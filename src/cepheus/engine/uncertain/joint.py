@@ -13,10 +13,10 @@ import math
 import numpy as np
 
 from cepheus.core.distribution_column import ErrorKind
-from cepheus.engine.uncertain.bands import band_probability, bands_probability, bounds_of, error_at, value_at, value_of
-from cepheus.engine.uncertain.choices import own_probability, pass_over_edges
+from cepheus.engine.uncertain.bands import band_probability, bounds_of, error_at, value_at, value_of
+from cepheus.engine.uncertain.choices import bands_of_step, own_probability, pass_over_edges
 from cepheus.engine.uncertain.spread import inside, widened
-from cepheus.engine.uncertain.state import Of
+from cepheus.engine.uncertain.state import LAST_HEAD, Of
 from cepheus.engine.uncertain.tables import (
     BandField,
     PivotField,
@@ -95,7 +95,8 @@ def joint_probability(context: int, memory: int, rule: int, rule_number: int) ->
         bands, bands_end = _bands_of(uncertain_step)
         weight = 1.0
         if kind == StepKind.CHOOSE:
-            weight = worth / bands_probability(context, memory, bands, bands_end)
+            together = bands_of_step(context, memory, step, uncertain_step)
+            weight = worth / together
             if fixed(uncertain_step, UncertainStepField.UNSURE) and not fixed(memory, Of.CHOICE_AS_PRINTED):
                 weight = peek_float(fixed(memory, Of.ENTRANCE), depth)
                 if _asks(memory, pivot, bands, bands_end):
@@ -105,6 +106,9 @@ def joint_probability(context: int, memory: int, rule: int, rule_number: int) ->
                         return scalar
                 else:
                     scalar *= peek_float(fixed(memory, Of.NEAREST), depth)
+            if together >= _NEARLY_SURE:
+                scalar *= weight * together
+                continue
         factor, used = _item(context, memory, pivot, bands, bands_end, weight, True, used)
         scalar *= factor
     if not fixed(memory, Of.NEGATION_AS_PRINTED):
@@ -184,10 +188,11 @@ def _against(
 ) -> tuple[float, int]:
     """Note that the event of an entry must not fit."""
     own = own_probability(context, memory, step, uncertain_step, place, entry_row(context, place))
-    if own == 0.0 or own == 1.0:
+    occurred = number(context, At.VALUES, place)
+    if own == 0.0 or own >= occurred * _NEARLY_SURE:
         return 1.0 - own, used
     bands, bands_end = _bands_of(uncertain_step)
-    return _item(context, memory, pivot, bands, bands_end, number(context, At.VALUES, place), False, used)
+    return _item(context, memory, pivot, bands, bands_end, occurred, False, used)
 
 
 @inlined
@@ -294,12 +299,48 @@ def _together(context: int, memory: int, pivot: int, used: int) -> float:
         at += _HEAD + _BAND * peek(item, 3)
     if count == 1 or kind == 0:
         return alone
-    first, second = peek_float(error, 1), peek_float(error, 2)
     value = value_at(context, position, fixed(pivot, PivotField.SLOT), fixed(pivot, PivotField.IS_INTEGER))
-    if kind == _NORMAL:
+    if not _was_last(memory, used, error, value):
+        _remember(memory, used, error, value, _integral(memory, used, error, value))
+    return peek_float(fixed(memory, Of.LAST_ITEMS), LAST_HEAD - 1)
+
+
+@inlined
+def _integral(memory: int, used: int, error: int, value: float) -> float:
+    """The product over the list, on average over the pivot of an error and observed value."""
+    first, second = peek_float(error, 1), peek_float(error, 2)
+    if peek(error, 0) == _NORMAL:
         return _over(memory, used, value - first, math.sqrt(second), -REACH, REACH, True)
     middle, half = value - 0.5 * (first + second), 0.5 * (second - first)
     return _over(memory, used, middle, half, -1.0, 1.0, False)
+
+
+@compiled
+def _was_last(memory: int, used: int, error: int, value: float) -> bool:
+    """Whether the very same was integrated last: many rules ask the same of what surrounds one terminator."""
+    items, last = fixed(memory, Of.ITEMS), fixed(memory, Of.LAST_ITEMS)
+    if peek(last, 0) != used or peek_float(last, 4) != value:
+        return False
+    for part in range(3):
+        if peek(last, 1 + part) != peek(error, part):
+            return False
+    for at in range(used):
+        if peek(last, LAST_HEAD + at) != peek(items, at):
+            return False
+    return True
+
+
+@compiled
+def _remember(memory: int, used: int, error: int, value: float, result: float) -> None:
+    """Keep what was integrated just now, and what came out."""
+    items, last = fixed(memory, Of.ITEMS), fixed(memory, Of.LAST_ITEMS)
+    poke(last, 0, used)
+    for part in range(3):
+        poke(last, 1 + part, peek(error, part))
+    poke_float(last, 4, value)
+    poke_float(last, LAST_HEAD - 1, result)
+    for at in range(used):
+        poke(last, LAST_HEAD + at, peek(items, at))
 
 
 @compiled

@@ -63,6 +63,8 @@ def list_nearest(context: int, memory: int, step: int, uncertain_step: int, curs
                 if is_at(context, row, entry + direction, entry_time(context, place)):
                     _seek_rival(context, step, lane, entry, direction, first - 1 if latest_first else end)
                 break
+        elif wanted == 1 and 1.0 - own <= ignore:
+            break  # whoever lies behind is taken with a probability that is of no use
     poke(cursor, Cursor.END, count)
     poke(cursor, Cursor.LANE, lane)
     poke(context, At.CHOSEN_COUNT, count)

@@ -52,10 +52,12 @@ class Of(Fields):
     WORTHS = words_at()
     ENTRANCE = words_at()
     NEAREST = words_at()
-    # what depends on the pivot, its room and what was wanted; a question to Python and whom to ask
+    # what depends on the pivot, its room and what was wanted, and all that as it was when it was last integrated; a
+    # question to Python and whom to ask
     ITEMS = words_at()
     ITEMS_ROOM = size_of(ITEMS)
     ITEMS_NEEDED = cell(0)
+    LAST_ITEMS = words_at()
     QUESTION = words_at()
     ASK = cell(0)
     # numbers
@@ -96,6 +98,9 @@ class Of(Fields):
 MOST_TERMS = 16
 QUESTION_HEAD, QUESTION_TERM = 6, 5
 """Words of a question: the answer, then an interval or what else is asked; of each term, what it is."""
+
+LAST_HEAD = 6
+"""Words before what was last integrated: how long it is, the pivot's error and value, and what came out."""
 
 ASKED_FORM, ASKED_LIST = 0, 1
 """What is asked: the probability that a form lies in an interval, or that an aggregate of a list is below a bound."""

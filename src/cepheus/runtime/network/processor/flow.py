@@ -266,9 +266,7 @@ class Flow:
             each.open(Opening(message.first, message.last, message.values))
         for to, awaken in tree.pulling.forward(tree.name, message):
             self.common.send(to, awaken)
-        if not any(
-            request.answers and request.answers[0] == message.number for request in tree.pulling.requests.values()
-        ):
+        if not tree.pulling.for_father:
             self._answer(tree, message.number, message.part, message.first, message.last)
 
     def _on_pulled(self, message: Pulled) -> None:

@@ -55,7 +55,8 @@ class _Master:
 class Request:
     """An awakening that has not been answered by all: what it holds up from when on.
 
-    ``answers`` is the awakening of the father that will be answered in turn: its number, its partial rule and span.
+    ``answers`` is the awakening of the father that will be answered in turn: its number, its partial rule and span. It
+    is answered after all that the father asked for before, so such requests are over one after the other.
     """
 
     number: int
@@ -72,6 +73,7 @@ class Pulling:
     forwards: dict[str, list[Slave]] = field(default_factory=dict)
     requests: dict[int, Request] = field(default_factory=dict)
     by_awakening: dict[int, list[Request]] = field(default_factory=dict)
+    for_father: dict[int, Request] = field(default_factory=dict)
     count: int = 0
 
     def adopt(self, shared: Shared, since: int | None = MIN_TIME) -> None:
@@ -100,11 +102,14 @@ class Pulling:
     @property
     def holds(self) -> int:
         """The time from which evaluation must wait for answers; MAX_TIME if nothing is open."""
+        if self.for_father:
+            return MIN_TIME
         return min([request.holds for request in self.requests.values()]) if self.requests else MAX_TIME
 
     def wake(self, tree: str, record: Record) -> list[tuple[str, Awaken]]:
         """Return the awakenings that an event of a master calls for."""
         found: list[tuple[str, Awaken]] = []
+        asked_before = False
         for master in self.masters.get(record.type, ()):
             if not master.matcher.accepts(record):
                 continue
@@ -115,10 +120,11 @@ class Pulling:
                     continue
                 known: tuple[tuple[str, Value], ...] = tuple((n, v) for n, v in values if v is not None)
                 gaps = [(first, last)] if known else slave.uncovered(first, last)
-                if gaps != [(first, last)]:  # someone has asked for the rest, perhaps on behalf of a later event
-                    for request in self.requests.values():
-                        request.holds = min(request.holds, record.time)
+                asked_before = asked_before or gaps != [(first, last)]
                 found += self._ask(tree, slave, gaps, known)
+        if asked_before:  # the rest of a window, perhaps on behalf of a later event
+            for request in self.requests.values():
+                request.holds = min(request.holds, record.time)
         self._open([message.number for _, message in found], record.time, None)
         return found
 
@@ -132,8 +138,7 @@ class Pulling:
             gaps = [(first, last)] if values else slave.uncovered(first, last)
             found += self._ask(tree, slave, gaps, values)
         answers = (awaken.number, awaken.part, awaken.first, awaken.last)
-        open_before = [number for number, owners in self.by_awakening.items() if any(o.answers for o in owners)]
-        self._open([*open_before, *(message.number for _, message in found)], MIN_TIME, answers)
+        self._open([message.number for _, message in found], MIN_TIME, answers)
         return found
 
     def answered(self, number: int) -> list[Request]:
@@ -141,9 +146,15 @@ class Pulling:
         complete = []
         for request in self.by_awakening.pop(number, ()):
             request.waiting.discard(number)
-            if not request.waiting:
+            if not request.waiting and request.answers is None:
                 complete.append(request)
-                del self.requests[request.number]
+        for request in self.for_father.values():
+            if request.waiting:
+                break
+            complete.append(request)
+        for request in complete:
+            del self.requests[request.number]
+            self.for_father.pop(request.number, None)
         return complete
 
     def slaves(self) -> list[Slave]:
@@ -167,12 +178,17 @@ class Pulling:
         return found
 
     def _open(self, numbers: list[int], holds: int, answers: tuple[int, str, int, int] | None) -> None:
-        if not numbers:
+        if not numbers and (answers is None or not self.for_father):
             return
         self.count += 1
-        request = Request(self.count, holds, set(numbers), answers)
+        self.restore(Request(self.count, holds, set(numbers), answers))
+
+    def restore(self, request: Request) -> None:
+        """Count a request among those that are open, after all that were made before it."""
         self.requests[request.number] = request
-        for number in numbers:
+        if request.answers is not None:
+            self.for_father[request.number] = request
+        for number in request.waiting:
             self.by_awakening.setdefault(number, []).append(request)
 
 

@@ -303,9 +303,7 @@ def _pulling_from_json(pulling: Pulling, found: dict[str, Any], path: str) -> No
     form.require(len(slaves) == len(found["covered"]), path, "other awakenings are under way than there can be")
     pulling.count = found["count"]
     for request in found["requests"]:
-        pulling.requests[request.number] = request
-        for number in sorted(request.waiting):
-            pulling.by_awakening.setdefault(number, []).append(request)
+        pulling.restore(request)
     for slave, covered in zip(slaves, found["covered"], strict=True):
         slave.covered = covered
 
