@@ -127,7 +127,7 @@ def test_what_hardly_can_be_does_not_hide_what_is() -> None:
 def test_rules_that_ask_the_same_of_one_event_get_what_each_of_them_gets_alone() -> None:
     rule = "define H{n}() from Temp(km=$a and value>{n}) and not Jam($a-1 < km < $a+1) within 10 us from Temp\n"
     places = [made("Jam", 1, {"km": Normal(0.0, 0.25)}, km=km) for km in (9.5, 10.0, 12.5)]
-    error = {"km": Normal(0.0, 1.0), "value": UNSURE}
+    error: dict[str, Distribution] = {"km": Normal(0.0, 1.0), "value": UNSURE}
     temps = [made("Temp", 2 + k, error, value=31.0, km=km) for k, km in enumerate((11.0, 11.0, 11.2, 10.0))]
     numbers = (29, 30, 31)
     together = compiled("".join(rule.format(n=n) for n in numbers), [*places, *temps])
