@@ -153,6 +153,14 @@ def test_whoever_lies_behind_one_that_nearly_surely_fits_is_not_gone_through() -
     assert len(compiled(rule, events, all_of_them)) == 3
 
 
+def test_what_no_drawn_world_has_is_not_impossible() -> None:
+    rule = "define H() from S() and 2.5 < First(Temp(km<2).value within 10 us from S)"
+    reading = Event("Temp", 1, {"value": -2.5, "km": 1.0}, errors={"value": Normal(0.5, 4.0)}, probability=0.75)
+    probability, error = only(rule, [reading, made("S", 2, a=1.0)], Calculus(draws=20))
+    assert math.isclose(probability, 0.75 * GAUSSIAN.cdf(-2.75), abs_tol=1e-12)
+    assert error == 0.0
+
+
 def test_two_last_of_uncertain_events() -> None:
     rule = "define H() from S() and 2 last Temp(value>30) within 10 us from S"
     events = [temp(1, 40.0), temp(2, 30.0, UNSURE), temp(3, 30.0, UNSURE), made("S", 4, a=1.0)]

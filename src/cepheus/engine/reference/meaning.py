@@ -342,7 +342,8 @@ class Meaning:
         self.deployed.refuse_doubtful(match.values)
         printed: list[Factor] = []
         details: dict[str, list[tuple[str, float]]] = {}
-        if any(one.estimate.probability == 0.0 for one in self._judged(parts, match)):
+        there = [HasValue(name) for name in self.deployed.needed if 0.0 < match.values[name].defined < 1.0]
+        if any(_is_impossible(one.estimate) for one in self._judged([*parts, *there], match)):
             return None  # an undefined aggregate is noticed after the absences, as in every engine
         for absent in self.deployed.resolved.absences:
             few, found = self._absence(absent, match)
@@ -443,6 +444,11 @@ def _adds_up(member: Belonging) -> bool:
 def _place(stored: Stored) -> tuple[int, int]:
     """Where an event stands in the stream; a moment has no number there and stands before the events of its time."""
     return stored.event.time, stored.ordinal
+
+
+def _is_impossible(estimate: Estimate) -> bool:
+    """Whether something cannot be: that it came about in none of the worlds that were drawn does not say so."""
+    return estimate.probability == 0.0 and estimate.standard_error == 0.0
 
 
 def _until_sure(worths: Sequence[float], wanted: int) -> int:
