@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 UV_PIN := $(shell sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements.lock)
 
-.PHONY: help setup demo live test test-slow servers kafka lint format bench docs lock clean
+.PHONY: help setup demo live test test-slow servers kafka kafka-example lint format bench docs lock clean
 
 help:            ## list the targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -46,6 +46,9 @@ KAFKA_JARS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cepheus/kafka
 kafka:           ## fetch the jars of a Kafka broker from Maven Central, for tests and examples (needs mvn)
 	@mvn -q -B -f tests/servers/kafka.pom.xml dependency:copy-dependencies -DincludeScope=runtime \
 	  -DoutputDirectory=$(KAFKA_JARS) && echo "Kafka is in $(KAFKA_JARS)"
+
+kafka-example: $(STAMP) kafka ## Kafka to alerts without Docker: a broker, readings, rules, what they find (examples/kafka)
+	@CEPHEUS_BIN=$(CURDIR)/$(BIN) examples/kafka/run.sh
 
 lint: $(STAMP)   ## ruff, mypy strict, import layers
 	@$(BIN)/ruff check .

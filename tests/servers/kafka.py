@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from servers.process import ServerProcess, answers, free_port, own_folder, running
+from servers.process import JAVA_PATIENCE, ServerProcess, answers, free_port, own_folder, running
 
 JARS = "CEPHEUS_KAFKA_JARS"
 
@@ -71,5 +71,5 @@ def kafka_server(partitions: int = 2) -> Iterator[ServerProcess]:
         if done.returncode:
             pytest.fail(done.stderr.decode()[-2000:])
         command = [*base, "kafka.Kafka", str(config)]
-        with running(ServerProcess(command, port, folder, partial(answers, port))) as server:
+        with running(ServerProcess(command, port, folder, partial(answers, port), patience=JAVA_PATIENCE)) as server:
             yield server

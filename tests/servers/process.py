@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 _PATIENCE = 60.0
+JAVA_PATIENCE = 300.0
+"""Seconds that a server may take to start: what runs on Java takes its time where much else is going on."""
+
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin")
 
 
@@ -52,15 +55,25 @@ class ServerProcess:
     user: str | None = None
     environment: Mapping[str, str] | None = None
     process: subprocess.Popen[bytes] | None = None
+    patience: float = _PATIENCE
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start it."""
         log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen(
             self.command, stdout=log, stderr=log, cwd=self.folder, user=self.user, env=self.environment
         )
         log.close()
-        end = time.monotonic() + _PATIENCE
+
+    def wait(self) -> None:
+        """Wait until it answers."""
+        assert self.process is not None
+        end = time.monotonic() + self.patience
         while not self.ready():
             if self.process.poll() is not None or time.monotonic() > end:
                 text = (self.folder / "log").read_text(errors="replace")[-2000:]
