@@ -45,8 +45,17 @@ _MARKED = (
 
 @dataclass(frozen=True)
 class RowCase:
+    """A clause, what a query asks of what it gives (SELECT and WHERE, seldom), and rows."""
+
     text: str
     rows: list[dict[str, object]]
+    columns: str = "*"
+    where: str = ""
+
+    @property
+    def query(self) -> str:
+        """The clause in its query."""
+        return f"SELECT {self.columns} FROM rows {self.text} {self.where}"
 
     @property
     def table(self) -> pa.Table:
@@ -103,7 +112,20 @@ def row_case(seed: int, *, far: float = 0.4, marked: bool = False) -> RowCase:
         f"MATCH_RECOGNIZE ({partition} ORDER BY t, n MEASURES {', '.join(measures)} {rows} AFTER MATCH SKIP {skip} "
         f"PATTERN ({pattern}) {within} {subset} {define})"
     )
-    return RowCase(text, _without_null(_rows(random)) if marked and seed % 2 else _rows(random))
+    rows_drawn = _without_null(_rows(random)) if marked and seed % 2 else _rows(random)
+    return RowCase(text, rows_drawn, *_around(Random(-1 - seed), partition))
+
+
+def _around(random: Random, partition: str) -> tuple[str, str]:
+    """The columns that a query selects and its WHERE."""
+    known = partition.removeprefix("PARTITION BY ").split(", ") if partition else []
+    columns = ", ".join([*known, "m0", "m0 IS NULL AS missing"]) if random.random() < 0.1 else "*"
+    if random.random() > 0.2:
+        return columns, ""
+    conditions = ["m0 IS NOT NULL", "m0 IS NULL", *(f"{name} = '{random.choice('xyab')}'" for name in known)]
+    conditions += [f"{name} IS NULL OR '{random.choice('xyab')}' = {name}" for name in known]
+    asked = random.sample(conditions, random.randint(1, 2))
+    return columns, "WHERE " + " AND ".join(f"({each})" for each in asked)
 
 
 def _without_null(rows: list[dict[str, object]]) -> list[dict[str, object]]:

@@ -36,7 +36,7 @@ _TYPES = {
 def difference(seed: int) -> tuple[str | None, str]:
     """What is wrong with a case, None if nothing; and what it came to, in a word."""
     case = row_case(seed)
-    query = parse_query(case.text)
+    query = parse_query(case.query)
     wanted = _whole(query, case.table, "reference")
     outcome = wanted if isinstance(wanted, str) else "matches" if wanted else "no match"
     for how, found in (
@@ -51,8 +51,8 @@ def difference(seed: int) -> tuple[str | None, str]:
 def _marked_difference(seed: int) -> str | None:
     """What is wrong with a case that is found by marks, in portions of a few rows and with room for a few matches."""
     case = row_case(seed, far=0.0, marked=True)
-    query = parse_query(case.text)
-    assert usable_marks(query) is not None, case.text
+    query = parse_query(case.query)
+    assert usable_marks(query) is not None, case.query
     wanted = _whole(query, case.table, "reference")
     marked.PORTION, marked.ROOM = Random(seed).choice([(1, 1), (2, 3), (7, 2), (1 << 16, 1 << 14)])
     found = _whole(query, case.table, "rows")
@@ -60,7 +60,7 @@ def _marked_difference(seed: int) -> str | None:
 
 
 def _told(seed: int, how: str, case: RowCase, found: object, wanted: object) -> str:
-    return f"seed {seed}, {how}: {case.text}\n  {found}\n  instead of {wanted}"
+    return f"seed {seed}, {how}: {case.query}\n  {found}\n  instead of {wanted}"
 
 
 def _whole(query: RowQuery, table: pa.Table, engine: str) -> list[dict[str, object]] | str:

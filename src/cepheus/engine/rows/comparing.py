@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.values import ValueType
 from cepheus.engine.rows.kernel import Places
-from cepheus.kernel.compiled import compiled
+from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import subtract_overflows
 from cepheus.plan.rows.conditions import COMPARISONS
 from cepheus.rules.rows.expressions import At, Column, Literal, Operation, Operator, RowExpression
@@ -167,6 +167,17 @@ def _column(part: RowExpression, values_of: ValuesOf) -> _Term | None:
     return None if values is None else _Term(values, -part.at.physical)
 
 
+@inlined
+def _row_before(before: Places, row: int, count: int) -> int:
+    """The row so many rows before one, -1 for none; the row itself for 0 and below."""
+    if count <= 0:
+        return row
+    row = int(before[row])
+    for _ in range(count - 1):
+        row = int(before[row]) if row >= 0 else -1
+    return row
+
+
 @compiled
 def clear_where_not(
     masks: Flags,
@@ -183,13 +194,9 @@ def clear_where_not(
     """Compare numbers of rows, and keep of the mask of each what is ``kept`` of it by the outcome."""
     for k in range(len(masks)):
         here = begin + k
-        at, behind, other = here, here, here
-        for _ in range(left_back):
-            at = int(before[at]) if at >= 0 else -1
-        for _ in range(right_back):
-            other = int(before[other]) if other >= 0 else -1
-        for _ in range(minus_back):
-            behind = int(before[behind]) if behind >= 0 else -1
+        at = _row_before(before, here, left_back)
+        other = _row_before(before, here, right_back)
+        behind = _row_before(before, here, minus_back)
         outcome = _NO_ROW
         if at >= 0 and other >= 0 and behind >= 0:
             value, against = left[at], right[0 if right_back < 0 else other]

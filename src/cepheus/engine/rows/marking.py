@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.engine.rows.kernel import Numbers, Places, Skip, Stop
-from cepheus.kernel.compiled import compiled
+from cepheus.kernel.compiled import compiled, inlined
 from cepheus.plan.rows.marks import GOAL_BITS, SOURCE_BITS, Kept, Step
 
 Flags = NDArray[np.uint8]
@@ -66,6 +66,12 @@ class MarkRows(NamedTuple):
     """Filled in when the loop first needs it."""
     last: Places
     """By partition, its last row."""
+
+
+@inlined
+def _at(place: int) -> np.uint64:
+    """A place that is not negative, as an index that is not looked at for being counted from the end."""
+    return np.uint64(place)
 
 
 @compiled
@@ -123,7 +129,7 @@ def put_values(marks: Places, places: Places, values: NDArray[Any], goal: NDArra
     for k in range(len(places)):
         row = int(marks[k])
         every |= row
-        goal[places[k]] = values[max(row, 0)]
+        goal[_at(places[k])] = values[_at(max(row, 0))]
     return every >= 0
 
 
@@ -149,10 +155,11 @@ def run_marked(
     marks, width, skip, skip_to = program.marks, program.width, program.skip, program.skip_to
     classes, room = program.classes, found.shape[1]
     at, row, count, again = notes[AT], notes[ROW], notes[MATCHES], notes[STEPS]
-    last, base, here = row, 0, row
+    last, p, base, here = row, 0, 0, row
     if row >= 0:
         last = int(lasts[at]) if ending else at - 1
-        base = (at if ending else int(partition[last])) * width
+        p = at if ending else int(partition[last])
+        base = p * width
     stop = 0
     while True:
         finds = False
@@ -161,41 +168,44 @@ def run_marked(
                 break
             if not ending:
                 row = last = at
-                base = int(partition[row]) * width
+                p = int(partition[_at(row)])
+                base = p * width
                 at += 1
             else:
-                base, last = at * width, int(lasts[at])
+                p = at
+                base, last = p * width, int(lasts[p])
                 situation = int(lines[base + _SITUATION])
                 place = int(ends[situation])
                 if place < 0 and not waits[situation]:
                     at += 1
                     continue
                 finds = True
-                begin, puts, end = endings[3 * situation], endings[3 * situation + 1], endings[3 * situation + 2]
+                begin, puts = int(endings[3 * situation]), int(endings[3 * situation + 1])
+                end = int(endings[3 * situation + 2])
                 here = last
         if count >= room:
             stop = _ROOM_FOR_MATCHES
             break
         if not finds:
-            situation = int(lines[base + _SITUATION])
-            transition = int(table[situation * classes + row_class[row]])
+            situation = int(lines[_at(base + _SITUATION)])
+            transition = int(table[_at(situation * classes + row_class[_at(row)])])
             if transition < 0:
                 notes[SITUATION], notes[CLASS] = situation, row_class[row]
                 stop = _TRANSITION
                 break
             step = transition * _STEP
-            lines[base + _SITUATION] = steps[step + _TO]
-            finds = steps[step + _OVER] != 0
-            begin, puts, end = steps[step + _BEGIN], steps[step + _PUTS], steps[step + _STEP_END]
+            lines[_at(base + _SITUATION)] = steps[_at(step + _TO)]
+            finds = steps[_at(step + _OVER)] != 0
+            begin, puts = int(steps[_at(step + _BEGIN)]), int(steps[_at(step + _PUTS)])
+            end = int(steps[_at(step + _STEP_END)])
             here = row
         for k in range(begin, puts):
-            move = moves[k]
-            value = lines[base + ((move >> _SOURCE) & _PLACE)] + ((move >> _ADDED) & 3) - 1
-            if value < 0 and move >> _ELSE_ROW:
-                value = here
-            lines[base + (move & _PLACE)] = value
+            move = moves[_at(k)]
+            value = lines[_at(base + ((move >> _SOURCE) & _PLACE))] + ((move >> _ADDED) & 3) - 1
+            value = here if (value < 0) & (move >> _ELSE_ROW != 0) else value  # without a branch
+            lines[_at(base + (move & _PLACE))] = value
         for k in range(puts, end):
-            lines[base + moves[k]] = here
+            lines[_at(base + moves[_at(k)])] = here
         if not finds:
             if row == last:
                 row = -1
@@ -226,7 +236,7 @@ def run_marked(
             if notes[FOLLOWED] == 0:
                 notes[FOLLOWED] = 1
                 follow(before, after)
-        found[PARTITION, count] = base // width
+        found[PARTITION, count] = p
         found[END, count] = final
         for k in range(marks):
             found[MARKS + k, count] = lines[base + _CANDIDATE + k]

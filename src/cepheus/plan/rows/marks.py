@@ -43,7 +43,8 @@ class Kept(IntEnum):
     SITUATION = 0
     ZERO = 1
     ROW = 2
-    """Stands for the row at hand, which is not kept: moves from here are told apart (``Step.PUTS``)."""
+    """Stands for the row at hand, which is not kept: moves from here are told apart (``Step.PUTS``), and what moves to
+    here is never read."""
     END = 3
     """The last row of the candidate, -1 if it has none."""
 
@@ -129,6 +130,9 @@ GOAL_BITS = SOURCE_BITS = 13
 MOST_KEPT = 1 << GOAL_BITS
 """So many numbers can be kept of a partition: a move has room for no more."""
 
+_MOST_FILLED = 3
+"""Up to so many moves of each kind a transition is given that does nothing with them."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Move:
@@ -187,6 +191,9 @@ class MarkMoves:
     _known: int = 0
     _ends_known: int = 0
     _count: int = 0
+    _copies: int = 0
+    _puts: int = 0
+    """So many moves of either kind each transition has at least; see ``_filled``."""
     _before: tuple[int, ...] = ()
     """By state, the variables (bits) that may have taken rows before and in it."""
 
@@ -205,17 +212,36 @@ class MarkMoves:
     def follow(self) -> None:
         """Work out the moves of transitions that are new."""
         made = self.situations
+        self._learn([self._moves(transition) for transition in range(self._known, made.transitions)])
         for transition in range(self._known, made.transitions):
             if transition >= len(self.steps):
                 self.steps = np.concatenate([self.steps, self.steps])
             to = int(made.to[transition])
-            self.steps[transition] = to, made.over[to], *self._added(self._moves(transition))
+            self.steps[transition] = to, made.over[to], *self._added(self._filled(self._moves(transition)))
         self._known = made.transitions
         for situation in range(self._ends_known, len(made.known)):
             if situation >= len(self.endings):
                 self.endings = np.concatenate([self.endings, self.endings])
             self.endings[situation] = self._added(self._ended(situation))
         self._ends_known = len(made.known)
+
+    def _learn(self, fresh: Sequence[Sequence[_Move]]) -> None:
+        """See how many moves transitions have; if those before have fewer, all are written anew."""
+        puts = max((sum(move.puts for move in moves) for moves in fresh), default=0)
+        copies = max((sum(not move.puts for move in moves) for moves in fresh), default=0)
+        puts, copies = min(puts, _MOST_FILLED), min(copies, _MOST_FILLED)
+        if puts > self._puts or copies > self._copies:
+            self._puts, self._copies = max(puts, self._puts), max(copies, self._copies)
+            self._known = self._ends_known = self._count = 0
+
+    def _filled(self, moves: list[_Move]) -> list[_Move]:
+        """The same moves and some to where nothing is kept, so that most transitions have equally many.
+
+        A loop that runs equally often for each row is one that a processor can guess.
+        """
+        puts = sum(move.puts for move in moves)
+        copies = [_Move(Kept.ROW, Kept.ZERO)] * (self._copies - len(moves) + puts)
+        return [*moves, *copies, *[_Move(Kept.ROW, Kept.ROW)] * (self._puts - puts)]
 
     def _moves(self, transition: int) -> list[_Move]:
         made = self.situations
