@@ -93,6 +93,7 @@ class ThreadSearch:
     def moved(self, moved: NDArray[np.int32]) -> None:
         """Rows were forgotten; ``moved`` is the new place of each."""
         kept = np.flatnonzero(moved >= 0)
+        self._fit_values(len(moved))  # nothing was computed yet of rows that wait for others
         self._values = self._values[kept]
         columns = self._conditions.places
         if columns:
@@ -104,7 +105,7 @@ class ThreadSearch:
     def state(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """What a snapshot has of it."""
         length = self._store.length
-        self._fit_values()
+        self._fit_values(length)
         blobs = packed_threads(self._threads, self._store.parts[: len(self._store.keys)])
         blobs |= {"values": self._values[:length].tobytes()}
         return {"texts": list(self._texts)}, blobs
@@ -147,16 +148,16 @@ class ThreadSearch:
             if length > len(taken) or (length and taken[length - 1] != parts[p, Part.CANDIDATE_END]):
                 raise ValueError
 
-    def _fit_values(self) -> None:
-        """Make room for what is computed of all rows."""
-        if len(self._values) < self._store.length:
-            more = max(self._store.length, 2 * len(self._values)) - len(self._values)
+    def _fit_values(self, rows: int) -> None:
+        """Make room for what is computed of so many rows."""
+        if len(self._values) < rows:
+            more = max(rows, 2 * len(self._values)) - len(self._values)
             width = self._values.shape[1]
             self._values = np.concatenate([self._values, np.zeros((more, width), np.int64)])
 
     def _compute(self, places: Places) -> None:
         """Compute what conditions read of rows, for many rows at once."""
-        self._fit_values()
+        self._fit_values(self._store.length)
         at_hand = RowsAtHand(self._store, places)
         near = {name: condition.near for name, condition in self._conditions.of.items()}
         self._values[places, MASK] = masks_of(self._query, near, self._store, at_hand)
@@ -295,7 +296,7 @@ class ThreadSearch:
         """The address of the context of the loop; what it refers to stays alive while this object does."""
         store, threads, found, rows = self._store, self._threads, self._found, self._store.rows
         assert found is not None
-        self._fit_values()
+        self._fit_values(self._store.length)
         lines = {
             "values": self._values,
             "time": rows.time,
