@@ -18,6 +18,7 @@ from benchmarks.peers.report import peer_section
 from benchmarks.reactive import speed as reactive
 from benchmarks.reactive.report import reactive_section
 from benchmarks.reports.section import Part, Section
+from benchmarks.rows import on_spark as rows_on_spark
 from benchmarks.rows import speed
 from benchmarks.rows.report import rows_section
 from benchmarks.spark import measure as on_spark
@@ -71,7 +72,10 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
             return stock_section(stock, judged=judged)
         case Part.ROWS:
             found = speed.paces(speed.QUICK if quick else speed.FULL, some, say)
-            return rows_section(found, judged=judged)
+            shared = rows_on_spark.paces_on_spark(
+                rows_on_spark.QUICK if quick else rows_on_spark.FULL, min(some, 2), say
+            )
+            return rows_section(found, shared, judged=judged)
         case Part.REACTIVE:
             signals = reactive.paces(some, say, reactive.QUICK if quick else reactive.FULL)
             return reactive_section(signals, judged=judged)

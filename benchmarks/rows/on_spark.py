@@ -1,12 +1,10 @@
 """Row patterns on Spark beside the bare cost of moving the same rows, and beside SQL with window functions.
 
-``python -m benchmarks.rows.on_spark [rows]`` prints it. What is asked: at most 1.5 times an identity ``mapInArrow``
-behind the same shuffle and sort, and at least five times as fast as the SQL. Both find as many matches, or it says so.
+``cepheus bench rows`` prints it. Both find as many matches.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from benchmarks.measuring.timing import Timing, best, timed_family
+from benchmarks.measuring.timing import Say, Timing, best, timed_family
 from benchmarks.rows.speed import GAP, table
 from cepheus.runtime.spark.row_patterns import match_recognize
 from cepheus.runtime.spark.session import spark_session
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CORES = 2
+FULL, QUICK = 20_000_000, 20_000
 _FILES = 4
 
 VALLEYS = """MATCH_RECOGNIZE (PARTITION BY key ORDER BY time
@@ -66,12 +65,12 @@ QUESTIONS = {"valleys": (VALLEYS, VALLEYS_SQL), "sessions": (SESSIONS, SESSIONS_
 
 
 @dataclass(frozen=True, slots=True)
-class RowPace:
-    """A pattern on Spark: the best times of the engine, of moving the rows alone, and of the SQL; matches of both."""
+class SparkPace:
+    """A pattern on Spark: the best times of the engine, of moving the rows alone, and of the SQL."""
 
     name: str
     rows: int
-    matches: tuple[int, int]
+    matches: int
     engine: Timing
     identity: Timing
     sql: Timing
@@ -87,8 +86,8 @@ class RowPace:
         return self.sql.wall / self.engine.wall
 
 
-def paces(rows: int, repeat: int = 2) -> list[RowPace]:
-    """Measure all questions over as many rows, after a run that warms up."""
+def paces_on_spark(rows: int, repeat: int, say: Say = lambda _: None) -> list[SparkPace]:
+    """Measure all questions over as many rows, by turns, after a run of each that also compares their matches."""
     spark = spark_session(f"local[{CORES}]", options={"spark.driver.memory": "6g"}, silent=True)
     spark.conf.set("spark.sql.shuffle.partitions", str(CORES))
     with tempfile.TemporaryDirectory() as folder:
@@ -97,16 +96,19 @@ def paces(rows: int, repeat: int = 2) -> list[RowPace]:
         frame.createOrReplaceTempView("rows")
         found = []
         for name, (query, text) in QUESTIONS.items():
+            say(f"row patterns on Spark: {name}, {rows:,} rows")
             ours, theirs = match_recognize(query, frame), spark.sql(text)
             columns = ["key", "time", "price"] if "price" in query else ["key", "time"]
             moved = _identity(frame.select(*columns))
-            matches = (ours.count(), theirs.count())
+            matches, wanted = ours.count(), theirs.count()
+            if matches != wanted:
+                raise AssertionError(f"{name}: the engine finds {matches} matches, the SQL {wanted}")
             engine, identity, sql = ([] for _ in range(3))
             for _ in range(repeat):
                 identity.append(_timed(moved))
                 engine.append(_timed(ours))
                 sql.append(_timed(theirs))
-            found.append(RowPace(name, rows, matches, best(engine), best(identity), best(sql)))
+            found.append(SparkPace(name, rows, matches, best(engine), best(identity), best(sql)))
     spark.stop()
     return found
 
@@ -131,18 +133,3 @@ def _identity(frame: DataFrame) -> DataFrame:
 
 def _timed(frame: DataFrame) -> Timing:
     return timed_family(lambda: frame.write.format("noop").mode("overwrite").save())[0]
-
-
-def main(rows: int) -> None:
-    """Print what was measured."""
-    print(f"{'pattern':10} {'rows':>12} {'matches':>11} {'engine':>8} {'identity':>9} {'SQL':>8}  of identity  of SQL")
-    for pace in paces(rows):
-        agree = "" if pace.matches[0] == pace.matches[1] else f"  the SQL finds {pace.matches[1]:,}"
-        print(
-            f"{pace.name:10} {pace.rows:12,} {pace.matches[0]:11,} {pace.engine.wall:7.1f}s {pace.identity.wall:8.1f}s "
-            f"{pace.sql.wall:7.1f}s {pace.of_identity:10.2f}x {pace.of_sql:6.2f}x{agree}"
-        )
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000_000)

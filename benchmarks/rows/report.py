@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.measuring.timing import Timing
 from benchmarks.reports.section import Bar, Part, Section, Table, amount, judge, seconds
+from benchmarks.rows.on_spark import CORES, SparkPace
 from benchmarks.rows.speed import PARTITIONS, Pace
 
 LEAST_RATES = {"valleys": 5e6, "sessions": 8e6, "spending": 1e6}
 MOST_TIMES_BY_HAND = {"valleys": 3.0}
+MOST_OVER_IDENTITY = 1.5
+LEAST_OF_SQL = 5.0
 TEXT = (
     f"MATCH_RECOGNIZE over rows of {PARTITIONS:,} partitions, mixed, Arrow in memory, on one core. Beside each pattern "
     "stands a loop that was written by hand for that one pattern and compiled by Numba: one pass over the same arrays, "
     "a few words for each partition, the same matches. Times are CPU time from the table to the table of results.",
+    f"The same on Spark, local[{CORES}], from Parquet files to nowhere: beside an identity mapInArrow behind the same "
+    "shuffle and sort, and beside SQL with window functions that finds the same number of matches. Times are on the "
+    "wall clock, the best after a first run.",
 )
+SPARK_COLUMNS = ("<pattern", "<who", "rows", "matches", "wall", "CPU", "rows/s")
 COLUMNS = ("<pattern", "rows", "matches", "engine", "rows/s", "by hand", "times by hand")
 
 
-def rows_section(paces: Sequence[Pace], *, judged: bool) -> Section:
-    """Report on the speed of row patterns."""
+def rows_section(paces: Sequence[Pace], on_spark: Sequence[SparkPace], *, judged: bool) -> Section:
+    """Report on the speed of row patterns, in one process and on Spark."""
     return Section(
         Part.ROWS,
         "Row patterns: MATCH_RECOGNIZE",
         TEXT,
-        (Table("Patterns, by CPU time", COLUMNS, pace_cells(paces)),),
-        judge(pace_bars(paces), judged=judged),
+        (
+            Table("Patterns, by CPU time", COLUMNS, pace_cells(paces)),
+            Table("Patterns on Spark", SPARK_COLUMNS, spark_cells(on_spark)),
+        ),
+        judge([*pace_bars(paces), *spark_bars(on_spark)], judged=judged),
     )
 
 
@@ -67,3 +78,43 @@ def pace_bars(paces: Sequence[Pace]) -> list[Bar]:
                 )
             )
     return bars
+
+
+def spark_cells(paces: Sequence[SparkPace]) -> tuple[tuple[str, ...], ...]:
+    """Three lines for each pattern: the engine, moving the rows alone, the SQL."""
+    return tuple(
+        _spark_line(pace, *line)
+        for pace in paces
+        for line in (
+            ("match_recognize", f"{pace.matches:,}", pace.engine),
+            ("rows through Python", "", pace.identity),
+            ("SQL with window functions", f"{pace.matches:,}", pace.sql),
+        )
+    )
+
+
+def _spark_line(pace: SparkPace, who: str, matches: str, timing: Timing) -> tuple[str, ...]:
+    rate = amount(pace.rows / timing.wall)
+    return pace.name, who, f"{pace.rows:,}", matches, seconds(timing.wall), seconds(timing.cpu), rate
+
+
+def spark_bars(paces: Sequence[SparkPace]) -> list[Bar]:
+    """Judge how far the engine is from moving rows alone, and from the SQL."""
+    return [
+        bar
+        for pace in paces
+        for bar in (
+            Bar(
+                f"{pace.name} on Spark, rows through Python",
+                f"at most {MOST_OVER_IDENTITY:g}x the time",
+                f"{pace.of_identity:.2f}x",
+                pace.of_identity <= MOST_OVER_IDENTITY,
+            ),
+            Bar(
+                f"{pace.name} on Spark, SQL with window functions",
+                f"at least {LEAST_OF_SQL:g}x as fast",
+                f"{pace.of_sql:.1f}x",
+                pace.of_sql >= LEAST_OF_SQL,
+            ),
+        )
+    ]
