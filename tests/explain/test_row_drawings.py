@@ -45,6 +45,23 @@ def test_the_tree_tells_what_is_deterministic_kept_and_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
+    ("clause", "said"),
+    [
+        ("PATTERN (A) DEFINE A AS x > 1", "waits: never, a match is decided with its row"),
+        ("PATTERN (A) DEFINE A AS NEXT(x) > 1", "waits: at A, on a stream for ever"),
+        ("PATTERN (A B) WITHIN INTERVAL '1' HOUR DEFINE B AS NEXT(x) > 1", "WITHIN does not bound that"),
+        ("MEASURES NEXT(LAST(x)) AS m PATTERN (A B) WITHIN INTERVAL '1' HOUR", "waits: at A B, on a stream for ever"),
+        ("PATTERN (A B $) WITHIN INTERVAL '1' HOUR", "waits: at $, on a stream for ever"),
+        ("PATTERN (A B*)", "waits: at B*, on a stream for ever if its partition gets no further row; WITHIN bounds"),
+    ],
+)
+def test_what_a_match_may_wait_for(clause: str, said: str) -> None:
+    text = f"SELECT * FROM Stock MATCH_RECOGNIZE (ORDER BY time {clause}) AS Found"
+    text = text.replace("time PATTERN", "time MEASURES count(*) AS n PATTERN")
+    assert said in _said(check(sql.parse(text)).rules.row_rules[0])
+
+
+@pytest.mark.parametrize(
     ("clause", "found"),
     [
         ("PATTERN (A B C) DEFINE A AS x = 1, B AS x = 2, C AS x = 3", []),

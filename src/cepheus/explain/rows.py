@@ -20,7 +20,7 @@ from cepheus.plan.rows.near import is_near
 from cepheus.rules.rows.expressions import Operation, Operator, RowExpression
 from cepheus.rules.rows.model import ALL_EVENTS, Named, RowQuery, RowRule, SkipKind
 from cepheus.rules.rows.pattern import written
-from cepheus.rules.rows.waiting import endless_part
+from cepheus.rules.rows.waiting import endless_wait
 
 _RADIUS = 20
 _LEVEL = 26
@@ -160,12 +160,13 @@ def _kept(query: RowQuery) -> str:
 
 
 def _waits(query: RowQuery) -> str:
-    part = endless_part(query)
-    if part is None and query.within is not None:
+    wait = endless_wait(query)
+    if wait is None and query.within is not None:
         return f"waits: a match is decided at the latest {format_duration(query.within)} after its first row"
-    if part is None:
+    if wait is None:
         return "waits: never, a match is decided with its row"
-    return f"waits: at {written(part)}, on a stream for ever if its partition gets no further row; WITHIN bounds that"
+    bound = "WITHIN bounds that" if wait.within_helps else "WITHIN does not bound that"
+    return f"waits: at {written(wait.part)}, on a stream for ever if its partition gets no further row; {bound}"
 
 
 @dataclass(frozen=True, slots=True)

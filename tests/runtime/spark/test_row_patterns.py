@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import cepheus
-from cepheus.runtime.spark.row_patterns import whole_partitions
+from cepheus.runtime.spark import row_patterns
+from cepheus.runtime.spark.row_order import BUCKET, pieces_of_buckets, whole_buckets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,11 +56,72 @@ def test_a_wrong_column_is_told_before_anything_runs(spark: SparkSession) -> Non
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
-def test_partitions_stay_whole(size: int) -> None:
-    keys = [1, 1, 1, 2, 3, 3, 3, 3, None, None]
+def test_buckets_stay_whole_and_large_ones_end_once(size: int) -> None:
+    numbers = [1, 1, 1, 2, 3, 3, 3, 3, 9, 9]
     for portion in (1, 2, 3, 7):
-        tables = [pa.table({"k": pa.array(keys[at : at + portion], pa.int64())}) for at in range(0, len(keys), portion)]
-        parts = [table.column("k").to_pylist() for table in whole_partitions(tables, ("k",), size)]
-        assert [key for part in parts for key in part] == keys
-        for part, following in pairwise(parts):
-            assert part[-1] != following[0]
+        tables = [
+            pa.table({BUCKET: numbers[at : at + portion], "n": list(range(at, min(at + portion, len(numbers))))})
+            for at in range(0, len(numbers), portion)
+        ]
+        found: list[list[int]] = [[]]
+        ended = True
+        for piece, begins, ends in pieces_of_buckets(tables, size):
+            assert begins == ended
+            found[-1] += piece.column("n").to_pylist()
+            if ends:
+                found.append([])
+            ended = ends
+        assert ended
+        assert [n for each in found for n in each] == list(range(len(numbers)))
+        for one, other in pairwise(each for each in found if each):
+            assert numbers[one[-1]] != numbers[other[0]]
+        assert [table.column("n").to_pylist() for table in whole_buckets(tables, size)] == [
+            each for each in found if each
+        ]
+
+
+def test_one_bucket_where_there_are_no_partitions() -> None:
+    tables = [pa.table({"n": [1, 2]}), pa.table({"n": [3]})]
+    given = [(piece.num_rows, begins, ends) for piece, begins, ends in pieces_of_buckets(tables, 1)]
+    assert given == [(2, True, False), (1, False, False), (0, False, True)]
+
+
+_ORDERS = ["t", "t DESC", "t NULLS FIRST", "t DESC NULLS FIRST", "n", "n DESC", "s DESC, n", "w, n", "t, s"]
+
+
+def test_rows_of_any_order_and_of_extreme_times(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that do not fit into the one that is sorted by, NULLs and equal ones; buckets that are cut."""
+    from pyspark.sql import functions as f
+
+    from cepheus.spark import match_recognize
+
+    numbers = [0, 2**63 - 1, -(2**63), 2**52, 2**52 - 1, 2**52 + 1, -(2**52), -(2**52) - 1, None, 5]
+    micros = [0, 1, 253_402_300_799_999_999, -62_135_596_800_000_000, None, 5_000_000_000_000_000]
+    rows = pa.table(
+        {
+            "k": [["x", "y", "z", None][place % 4] for place in range(240)],
+            "n": [numbers[place * 7 % 10] for place in range(240)],
+            "t": pa.array([micros[place * 5 % 6] for place in range(240)], pa.timestamp("us", tz="UTC")),
+            "s": [f"s{place * 13 % 11}" for place in range(240)],
+            "w": [float(place * 3 % 17) for place in range(240)],
+        }
+    )
+    frame = spark.createDataFrame(rows)
+    query = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY {} MEASURES {} AS m, count(*) AS c PATTERN (A+))"
+    monkeypatch.setattr(row_patterns, "_ROWS_AT_A_TIME", 7)
+    given, wanted = [], []
+    for place, order in enumerate(_ORDERS):
+        shown = (
+            "array_agg(" + " || '|' || ".join(f"COALESCE(CAST({name} AS varchar), '?')" for name in _told(order)) + ")"
+        )
+        text = query.format(order, shown)
+        given.append(match_recognize(text, frame).select(f.lit(place), "*"))
+        wanted += [(place, *row.values()) for row in cepheus.match_recognize(text, rows).to_pylist()]
+    found = reduce(lambda one, other: one.union(other), given).collect()
+    assert sorted(map(repr, map(tuple, found))) == sorted(map(repr, wanted))
+
+
+def _told(order: str) -> list[str]:
+    """The columns of an order as numbers or texts; a time cannot be a text."""
+    names = [part.split()[0] for part in order.split(",")]
+    return ["(t - TIMESTAMP '1970-01-01')" if name == "t" else name for name in names]

@@ -22,7 +22,15 @@ from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS, duration_of, parse_time
 from cepheus.core.values import INT_MAX, ValueType
 from cepheus.language.sql.scan import Word
-from cepheus.language.sql.vocabulary import AGGREGATES, BINARY, CALLED_OTHERWISE, TYPES, UNDERSTOOD
+from cepheus.language.sql.vocabulary import (
+    AGGREGATES,
+    BINARY,
+    BOOL_AND,
+    BOOL_OR,
+    CALLED_OTHERWISE,
+    TYPES,
+    UNDERSTOOD,
+)
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.functions import FUNCTIONS, built_in_names
 from cepheus.rules.rows.expressions import (
@@ -43,12 +51,15 @@ from cepheus.rules.rows.expressions import (
 )
 
 _FIRST, _LAST = "_IRST", "_AST"
+_MODES = "RUNNING and FINAL stand before FIRST, LAST or an aggregate"
 _NAVIGATION = {"PREV", "NEXT", _FIRST, _LAST}
+_BY = ("max_by", "min_by")
+"""Aggregates of which sqlglot does not tell where they begin."""
 _OTHERWISE = {"max": "greatest", "min": "least", "if": "if"}
 """Functions that are called by another name than in rules, or by words of SQL."""
 _STAND_INS = {
     name.upper(): f"_{name[1:].upper()}"
-    for name in ("first", "last", *(each for each in built_in_names() if each not in _OTHERWISE))
+    for name in ("first", "last", *_BY, *(each for each in built_in_names() if each not in _OTHERWISE))
 }
 """What is written for these words where a parenthesis follows; functions are then called as they are in rules."""
 
@@ -90,10 +101,17 @@ def build_expression(
     except SqlglotError as error:
         findings.error("syntax", *_syntax(error, source, start, end, what))
         return None
+    builder = _Builder(source, start, scope, findings, final)
     try:
-        return _Builder(source, start, scope, findings, final).build(tree)
+        built = builder.build(tree)
     except _Wrong:
         return None
+    for place, is_final in builder.modes.items():
+        mode = "FINAL" if is_final else "RUNNING"
+        word = next(each for each in words if each.start == start + place)
+        span = Span(source, word.start, word.end)
+        findings.error("navigation", f"{mode} cannot stand before {word.text}", span, _MODES)
+    return built
 
 
 def _syntax(error: SqlglotError, source: Source, start: int, end: int, what: str) -> tuple[str, Span, str | None]:
@@ -113,7 +131,8 @@ class _Builder:
         self, source: Source, offset: int, scope: Scope, findings: Findings, final: Mapping[int, bool]
     ) -> None:
         self._source, self._offset, self._scope, self._findings = source, offset, scope, findings
-        self._final = dict(final)
+        self.modes = dict(final)
+        """What RUNNING (False) and FINAL (True) stand before, by its place; taken out when it is built."""
 
     def build(self, tree: exp.Expr) -> RowExpression:
         """The expression of a tree, at the row at hand or at the last row of its variable."""
@@ -131,7 +150,7 @@ class _Builder:
             operands = (self._build(tree.this, at), self._build(tree.expression, at))
             built = Operation(BINARY[kind], operands, span)
             return Operation(Operator.NOT, (built,), span) if tree.args.get("negate") else built
-        if kind in AGGREGATES or isinstance(tree, exp.Filter | exp.CountIf):
+        if _aggregate_of(tree) is not None or isinstance(tree, exp.Filter | exp.CountIf):
             return self._aggregate(tree, at)
         if isinstance(tree, exp.Anonymous):
             return self._named_call(tree, at)
@@ -144,7 +163,7 @@ class _Builder:
     def _require_understood(self, tree: exp.Expr) -> None:
         """Refuse what the parser read and nobody here looks at, such as SYMMETRIC of BETWEEN."""
         if isinstance(tree, exp.Alias):
-            hint = "RUNNING and FINAL stand before FIRST, LAST or an aggregate" if _is_mode(tree.this) else None
+            hint = _MODES if _is_mode(tree.this) else None
             raise self._fail("syntax", f"'{tree.alias}' cannot stand behind '{tree.this.sql()}'", tree, hint)
         known = {"this", "expression", "expressions", *UNDERSTOOD.get(type(tree), ())}
         more = [name for name, value in tree.args.items() if value and name not in known]
@@ -333,7 +352,7 @@ class _Builder:
         return int(number.this)
 
     def _is_final(self, tree: exp.Expr) -> bool | None:
-        final = self._final.pop(tree.meta.get("start", -1), None)
+        final = self.modes.pop(tree.meta.get("start", -1), None)
         if final and not self._scope.may_be_final:
             raise self._fail("navigation", "FINAL cannot stand in DEFINE: the match is not over yet", tree)
         return final
@@ -357,10 +376,11 @@ class _Builder:
         if isinstance(call, exp.CountIf):
             condition, function, arguments = call.this, "count", []
         else:
-            function = AGGREGATES[type(call)]
-            arguments = [
-                each for each in (call.this, call.args.get("expression"), *call.expressions) if each is not None
-            ]
+            function = _aggregate_of(call) or ""
+            if not function:
+                raise self._fail("aggregate", "FILTER stands behind an aggregate", tree)
+            given = (call.this, call.args.get("expression"), *call.expressions)
+            arguments = [each for each in given if isinstance(each, exp.Expr)]
         distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
         if distinct:
             arguments = arguments[0].expressions
@@ -385,7 +405,8 @@ class _Builder:
         variables = self._of_classifiers(read, variables, tree)
         built = tuple(self._build(each, HERE) for each in arguments)
         kept = None if condition is None else self._build(condition, HERE)
-        return Aggregated(function, built, variables, bool(final), distinct, kept, self._span(tree))
+        found = Aggregated(function, built, variables, bool(final), distinct, kept, self._span(tree))
+        return _by_counts(found) if function in (BOOL_OR, BOOL_AND) else found
 
     def _of_classifiers(
         self, read: list[Any], variables: tuple[str, ...] | None, tree: exp.Expr
@@ -427,6 +448,29 @@ class _Builder:
         start = min(place["start"] for place in places)
         end = max(place["end"] for place in places) + 1
         return Span(self._source, self._offset + start, self._offset + end)
+
+
+def _aggregate_of(tree: exp.Expr) -> str | None:
+    """The name of the aggregate that a call is of, None if it is of none."""
+    if isinstance(tree, exp.Anonymous):
+        name = _shown(str(tree.this).upper()).lower()
+        return name if name in _BY else None
+    return AGGREGATES.get(type(tree))
+
+
+def _by_counts(asked: Aggregated) -> RowExpression:
+    """``bool_or`` and ``bool_and`` by how many values decide, and how many are known at all; of none they are NULL."""
+    (value,), span, either = asked.arguments, asked.span, asked.function == BOOL_OR
+    deciding = value if either else Operation(Operator.NOT, (value,), value.span)
+    if asked.condition is not None:
+        deciding = Operation(Operator.AND, (asked.condition, deciding), span)
+    decided = replace(asked, function="count", arguments=(), distinct=False, condition=deciding)
+    known = replace(asked, function="count", distinct=False)
+    branches = tuple(
+        (Operation(Operator.GREATER, (count, Literal(0, ValueType.INT)), span), Literal(outcome, ValueType.BOOL))
+        for count, outcome in ((decided, either), (known, not either))
+    )
+    return Case(branches, Literal(None, None), span)
 
 
 def _labels(read: list[Any]) -> list[exp.Anonymous]:

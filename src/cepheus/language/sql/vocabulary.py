@@ -25,6 +25,8 @@ BINARY: dict[type, Operator] = {
     exp.DPipe: Operator.JOIN,
     exp.NullSafeEQ: Operator.SAME,
 }
+BOOL_OR, BOOL_AND = "bool_or", "bool_and"
+"""Aggregates that are written as counts."""
 AGGREGATES: dict[type, str] = {
     exp.Count: "count",
     exp.Sum: "sum",
@@ -37,6 +39,8 @@ AGGREGATES: dict[type, str] = {
     exp.ArrayAgg: "array_agg",
     exp.ArgMax: "max_by",
     exp.ArgMin: "min_by",
+    exp.LogicalOr: BOOL_OR,
+    exp.LogicalAnd: BOOL_AND,
 }
 CALLED_OTHERWISE: dict[type, str] = {
     exp.Ceil: "ceil",

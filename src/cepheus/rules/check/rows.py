@@ -17,7 +17,7 @@ from cepheus.rules.rows.expressions import Column
 from cepheus.rules.rows.model import ALL_EVENTS, Named, RowQuery, RowRule, RowsPerMatch
 from cepheus.rules.rows.pattern import written
 from cepheus.rules.rows.types import given_types
-from cepheus.rules.rows.waiting import endless_part
+from cepheus.rules.rows.waiting import endless_wait
 from cepheus.rules.walk import walk
 
 TYPE_COLUMN = "type"
@@ -230,13 +230,13 @@ def refuse_row_cycles(rules: RuleSet, findings: Findings) -> None:
 def _warn_of_waiting(found: Sequence[RowRule], rules: RuleSet, findings: Findings) -> None:
     """Warn of matches that others read and that may be decided late or never: all that lies behind them waits."""
     for rule in found:
-        part = endless_part(rule.query)
+        wait = endless_wait(rule.query)
         readers = [each for each in rules.all_rules if rule.composite.name in types_read(each)]
-        if part is not None and readers:
+        if wait is not None and readers:
             findings.warning(
                 "endless-wait",
                 f"rule '{readers[0].name}' reads '{rule.composite.name}', whose matches may wait at "
-                f"{written(part)} for a row that never comes, and all later events wait with them",
-                part.span or rule.span,
-                "bound the pattern with WITHIN INTERVAL '10' MINUTE, say",
+                f"{written(wait.part)} for a row that never comes, and all later events wait with them",
+                wait.part.span or rule.span,
+                wait.hint,
             )

@@ -22,7 +22,7 @@ from cepheus.rules.model import RuleSet
 from cepheus.rules.rows.expressions import Column, RowExpression, transform
 from cepheus.rules.rows.model import OrderKey, RowQuery, RowRule, RowsPerMatch
 from cepheus.rules.rows.pattern import written
-from cepheus.rules.rows.waiting import endless_part
+from cepheus.rules.rows.waiting import endless_wait
 from cepheus.runtime.spark.sources import column, kind_of
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ def everything(events: DataFrame | Mapping[str, DataFrame], type_column: str) ->
 def warn_of_waiting(rules: Sequence[RowRule]) -> None:
     """Warn of queries over streams whose matches may wait for ever, which lets their state grow."""
     for rule in rules:
-        part = endless_part(rule.query)
-        if part is not None:
+        wait = endless_wait(rule.query)
+        if wait is not None:
             finding = Diagnostic(
                 "endless-wait",
-                f"on a stream a match of '{rule.composite.name}' may wait for ever at {written(part)}",
-                part.span,
-                "bound it with WITHIN INTERVAL '10' MINUTE, say, behind the pattern",
+                f"on a stream a match of '{rule.composite.name}' may wait for ever at {written(wait.part)}",
+                wait.part.span,
+                wait.hint,
                 Severity.WARNING,
             )
             warnings.warn(CepheusWarning(finding), stacklevel=4)
