@@ -9,6 +9,7 @@ import pytest
 
 from cepheus import CepheusError, EventError, RuleError, match_recognize
 from cepheus.core.values import Value
+from cepheus.language.sql import parse_query
 
 _TABLE = pa.table(
     {
@@ -36,6 +37,10 @@ _TABLE = pa.table(
         ("contains(s, 'a')", [1, 4]),
         ("t >= DATE '2026-02-01'", []),
         ("t > DATE '2026-01-31'", [1, 2, 3, 4]),
+        ("t >= TIMESTAMP '2026-01-31 07:08:02'", [3, 4]),
+        ("t = TIMESTAMP '2026-01-31 07:08:02.000000'", [3]),
+        ("t = CAST('2026-01-31T07:08:01Z' AS timestamp(3))", [2]),
+        ("v <> NULLIF(v, 3) OR v IS NULL", [3]),
         ("second(t) = 2 OR extract(minute FROM t) = 9", [3]),
         ("GREATEST(v, 4) = 4", [2]),
         ("CEILING(w) = 2 AND round(w) = 2 AND POWER(v, 2) = 9", [2]),
@@ -63,6 +68,28 @@ def test_measures(measure: str, wanted: Value, engine: str) -> None:
     assert match_recognize(clause, _TABLE, engine=engine).column("x").to_pylist() == [wanted]
 
 
+_AGGREGATES = (
+    "count(*)", "count(v)", "sum(v)", "avg(v)", "min(v)", "max(v)", "stddev(v)", "median(v)", "array_agg(v)",
+    "max_by(id, v)", "min_by(id, v)", "count_if(v < 6)", "bool_or(v < 4)", "bool_and(v > 4)", "sum(v) FILTER (WHERE v < 6)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("aggregate", _AGGREGATES)
+def test_every_aggregate_is_running_or_final(aggregate: str) -> None:
+    measures = f"RUNNING {aggregate} AS r, FINAL {aggregate} AS f"
+    clause = f"MATCH_RECOGNIZE (ORDER BY id MEASURES {measures} ALL ROWS PER MATCH PATTERN (A+))"
+    found = match_recognize(clause, pa.table({"id": [1, 2, 3], "v": [5, 3, 9]}))
+    running, final = found.column("r").to_pylist(), found.column("f").to_pylist()
+    assert final == [running[-1]] * 3
+    assert running != final
+
+
+def test_final_is_refused_in_conditions_whatever_it_stands_before() -> None:
+    for aggregate in ("sum(v)", "max_by(id, v)", "bool_or(v > 3)", "LAST(v)"):
+        with pytest.raises(RuleError, match="FINAL cannot stand in DEFINE"):
+            parse_query(f"MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS FINAL {aggregate} IS NULL)")
+
+
 @pytest.mark.parametrize(
     ("measure", "said"),
     [
@@ -77,6 +104,13 @@ def test_measures(measure: str, wanted: Value, engine: str) -> None:
         ("CAST(t AS varchar)", "a time cannot be cast to a text"),
         ("CAST(v AS DATE)", "only a text can be made a DATE"),
         ("1e400", "beyond all doubles"),
+        ("FINAL abs(v)", "FINAL cannot stand before abs"),
+        ("RUNNING CLASSIFIER()", "RUNNING cannot stand before CLASSIFIER"),
+        ("LAST(PREV(v))", "PREV cannot stand here inside another"),
+        ("LAST(LAST(v))", "LAST cannot stand here inside another"),
+        ("PREV(PREV(v), 0)", "PREV cannot stand here inside another"),
+        ("CAST('2026-01-31T07:08:01.25Z' AS timestamp(1))", "there is no type"),
+        ("abs(v) FILTER (WHERE v > 1)", "FILTER stands behind an aggregate"),
         ("FINAL v", "'v' cannot stand behind 'FINAL'"),
         ("array_agg(v ORDER BY v)", "ORDER is not part"),
         ("LAST(v) IGNORE NULLS", "IGNORENULLS is not part"),

@@ -7,6 +7,7 @@ beyond what is given a meaning here is refused, never left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -47,6 +48,7 @@ from cepheus.rules.rows.expressions import (
     Operation,
     Operator,
     RowExpression,
+    truth_by_counts,
     walk,
 )
 
@@ -237,7 +239,7 @@ class _Builder:
 
     def _cast(self, tree: exp.Cast, at: At | None) -> RowExpression:
         kind = TYPES.get(tree.to.this)
-        if kind is None or tree.to.expressions:
+        if kind is None or (tree.to.expressions and not _is_precise(tree)):
             raise self._fail("type", f"there is no type {tree.to.sql()} here", tree)
         if tree.to.this is exp.DType.DATE and not isinstance(tree.this, exp.Literal):
             raise self._fail(
@@ -323,11 +325,12 @@ class _Builder:
         name = str(tree.this).upper()
         if at is None:
             raise self._fail("navigation", f"{_shown(name)} cannot stand inside an aggregate", tree)
-        if at != At():
-            allowed = name in (_FIRST, _LAST) and at == At(physical=at.physical)
-            if not allowed:
+        allowed = (_FIRST, _LAST) if name in ("PREV", "NEXT") else ()
+        for inner in tree.expressions[0].find_all(exp.Anonymous) if tree.expressions else ():
+            called = str(inner.this).upper()
+            if called in _NAVIGATION and called not in allowed:
                 hint = "PREV and NEXT may have FIRST or LAST inside, nothing else"
-                raise self._fail("navigation", f"{_shown(name)} cannot stand here inside another", tree, hint)
+                raise self._fail("navigation", f"{_shown(called)} cannot stand here inside another", inner, hint)
         offset = self._offset_of(tree, 1 if name in ("PREV", "NEXT") else 0)
         final = self._is_final(tree)
         if name in ("PREV", "NEXT"):
@@ -406,7 +409,7 @@ class _Builder:
         built = tuple(self._build(each, HERE) for each in arguments)
         kept = None if condition is None else self._build(condition, HERE)
         found = Aggregated(function, built, variables, bool(final), distinct, kept, self._span(tree))
-        return _by_counts(found) if function in (BOOL_OR, BOOL_AND) else found
+        return truth_by_counts(found, either=function == BOOL_OR) if function in (BOOL_OR, BOOL_AND) else found
 
     def _of_classifiers(
         self, read: list[Any], variables: tuple[str, ...] | None, tree: exp.Expr
@@ -458,25 +461,19 @@ def _aggregate_of(tree: exp.Expr) -> str | None:
     return AGGREGATES.get(type(tree))
 
 
-def _by_counts(asked: Aggregated) -> RowExpression:
-    """``bool_or`` and ``bool_and`` by how many values decide, and how many are known at all; of none they are NULL."""
-    (value,), span, either = asked.arguments, asked.span, asked.function == BOOL_OR
-    deciding = value if either else Operation(Operator.NOT, (value,), value.span)
-    if asked.condition is not None:
-        deciding = Operation(Operator.AND, (asked.condition, deciding), span)
-    decided = replace(asked, function="count", arguments=(), distinct=False, condition=deciding)
-    known = replace(asked, function="count", distinct=False)
-    branches = tuple(
-        (Operation(Operator.GREATER, (count, Literal(0, ValueType.INT)), span), Literal(outcome, ValueType.BOOL))
-        for count, outcome in ((decided, either), (known, not either))
-    )
-    return Case(branches, Literal(None, None), span)
-
-
 def _labels(read: list[Any]) -> list[exp.Anonymous]:
     """The calls of CLASSIFIER with a variable."""
     calls = (call for part in read for call in part.find_all(exp.Anonymous))
     return [call for call in calls if str(call.this).upper() == "CLASSIFIER" and call.expressions]
+
+
+def _is_precise(tree: exp.Cast) -> bool:
+    """Whether a text is made a time of a precision that it does not go beyond, as in ``TIMESTAMP '..'``."""
+    (precision,) = tree.to.expressions[:1]
+    if TYPES.get(tree.to.this) is not ValueType.TIMESTAMP or not isinstance(tree.this, exp.Literal):
+        return False
+    digits = re.search(r"\.(\d+)", tree.this.name)
+    return len(digits[1] if digits else "") <= int(precision.name)
 
 
 def _is_mode(tree: exp.Expr) -> bool:

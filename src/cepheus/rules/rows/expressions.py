@@ -224,3 +224,18 @@ def transform(expression: RowExpression, change: Callable[[RowExpression], RowEx
 def columns_of(expression: RowExpression) -> tuple[str, ...]:
     """The names of the columns that an expression reads, each once."""
     return tuple(dict.fromkeys(part.name for part in walk(expression) if isinstance(part, Column)))
+
+
+def truth_by_counts(asked: Aggregated, *, either: bool) -> RowExpression:
+    """Whether ``either`` one or else every value of an aggregate is true, by how many decide; NULL if none is known."""
+    (value,), span = asked.arguments, asked.span
+    deciding = value if either else Operation(Operator.NOT, (value,), value.span)
+    if asked.condition is not None:
+        deciding = Operation(Operator.AND, (asked.condition, deciding), span)
+    decided = replace(asked, function="count", arguments=(), distinct=False, condition=deciding)
+    known = replace(asked, function="count", distinct=False)
+    branches = tuple(
+        (Operation(Operator.GREATER, (count, Literal(0, ValueType.INT)), span), Literal(outcome, ValueType.BOOL))
+        for count, outcome in ((decided, either), (known, not either))
+    )
+    return Case(branches, Literal(None, None), span)
