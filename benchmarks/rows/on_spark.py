@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.measuring.timing import Say, Timing, best, timed_family
 from benchmarks.rows.speed import GAP, table
+from cepheus.language.sql import parse_query
+from cepheus.runtime.spark.row_order import dealt_in_order
 from cepheus.runtime.spark.row_patterns import match_recognize
 from cepheus.runtime.spark.session import spark_session
 
@@ -99,7 +101,7 @@ def paces_on_spark(rows: int, repeat: int, say: Say = lambda _: None) -> list[Sp
             say(f"row patterns on Spark: {name}, {rows:,} rows")
             ours, theirs = match_recognize(query, frame), spark.sql(text)
             columns = ["key", "time", "price"] if "price" in query else ["key", "time"]
-            moved = _identity(frame.select(*columns))
+            moved = _identity(frame.select(*columns), query)
             matches, wanted = ours.count(), theirs.count()
             if matches != wanted:
                 raise AssertionError(f"{name}: the engine finds {matches} matches, the SQL {wanted}")
@@ -122,13 +124,14 @@ def _write(data: pa.Table, folder: Path) -> None:
         pq.write_table(type(part).from_pydict(columns), folder / f"part{number}.parquet")
 
 
-def _identity(frame: DataFrame) -> DataFrame:
-    """The same rows behind the same shuffle and sort, through Python and back."""
+def _identity(frame: DataFrame, query: str) -> DataFrame:
+    """The rows that tasks get for a query, behind the same shuffle and sort, through Python and back."""
 
     def same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
 
-    return frame.repartition("key").sortWithinPartitions("key", "time").mapInArrow(same, frame.schema)
+    dealt = dealt_in_order(frame, parse_query(query))
+    return dealt.mapInArrow(same, dealt.schema)
 
 
 def _timed(frame: DataFrame) -> Timing:

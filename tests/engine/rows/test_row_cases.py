@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from flink_cases import CASES as FLINK_CASES
 from row_cases import CASES, RowCase
+from table_cases import TableCase
+from trino_aggregate_cases import CASES as AGGREGATE_CASES
 from trino_cases import CASES as TRINO_CASES
-from trino_cases import TableCase
 
 from cepheus import RuleError, match_recognize
 from cepheus.core.values import ValueType
@@ -23,8 +25,8 @@ def test_case(case: RowCase, engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("case", TRINO_CASES, ids=lambda case: case.name)
-def test_behaviour_of_trino(case: TableCase, engine: str) -> None:
+@pytest.mark.parametrize("case", [*TRINO_CASES, *AGGREGATE_CASES, *FLINK_CASES], ids=lambda case: case.name)
+def test_behaviour_of_others(case: TableCase, engine: str) -> None:
     query = parse_query(f"SELECT {case.select} FROM events MATCH_RECOGNIZE ({case.clause})")
     found = match_recognize(query, pa.table(dict(case.columns)), engine=engine)
     assert [tuple(row.values()) for row in found.to_pylist()] == case.expected

@@ -19,7 +19,7 @@ from cepheus.rules.rows.model import OrderKey, RowQuery
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-BUCKET = "#bucket"
+BUCKET = "__cepheus_bucket"
 """The column with the number of a row's bucket."""
 
 _BUCKET_BITS = 10
