@@ -7,6 +7,9 @@ import pyarrow as pa
 import pytest
 
 from cepheus import LimitError, match_recognize
+from cepheus.core.values import ValueType
+from cepheus.engine.rows.engine import RowEngine
+from cepheus.language.sql import parse_query
 
 _ROWS = 100_000
 
@@ -26,6 +29,7 @@ def _found(pattern: str, define: str, rows: int = _ROWS) -> int:
         ("((A*)*)* B", "DEFINE B AS v = 2", 0),
         ("PERMUTE(A, B, C, D, E, F)", "", _ROWS // 6),
         ("PERMUTE(A, B, C, D, E, F) G", "DEFINE G AS v = 2", 0),
+        ("PERMUTE(A, B, C, D, E, F)", "DEFINE A AS count(*) < 9, B AS v <= A.v OR A.v IS NULL", _ROWS // 6),
         ("A B{300} C", "DEFINE C AS v = 2", 0),
         ("A+", "", 1),
     ],
@@ -64,3 +68,23 @@ def test_a_long_match_with_a_history() -> None:
 
 def test_equal_histories_are_one() -> None:
     assert _found("(A+)+ B", "DEFINE A AS v <= FIRST(v), B AS v = 2", 100) == 0
+
+
+@pytest.mark.parametrize("condition", ["v = 2", "v = 2 AND count(*) > 1"], ids=["near", "far"])
+@pytest.mark.parametrize(
+    ("within", "most"), [("WITHIN INTERVAL '1' MINUTE", 10_000), ("", 40_000)], ids=["within", "open"]
+)
+def test_within_bounds_what_is_kept(within: str, most: int, condition: str) -> None:
+    """Rows of each second, in two partitions, that never end a match: it keeps as many as WITHIN lets it."""
+    clause = f"""MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES count(*) AS c PATTERN (A B* C) {within}
+        DEFINE C AS {condition})"""
+    types = {"k": ValueType.INT, "t": ValueType.TIMESTAMP, "v": ValueType.INT}
+    matching = RowEngine(parse_query(clause), types).build()
+    held = []
+    for begin in range(0, 40_000, 2_000):
+        numbers = np.arange(begin, begin + 2_000)
+        rows = {"k": numbers % 2, "t": numbers * 1_000_000, "v": np.ones(2_000, np.int64)}
+        assert matching.feed(pa.table(rows)).table.num_rows == 0
+        held.append(matching.held)
+    assert max(held) <= most
+    assert within or held[-1] == 40_000
