@@ -189,9 +189,9 @@ def agree_as_tables(spark: SparkSession, cases: list[Case]) -> None:
         given.append(found.select(f.lit(case.name), f.to_json(f.struct(*(f.col(name) for name in shown)))))
         table = cepheus.match_recognize(case.case.query, case.case.table, engine="reference")
         wanted += [_line(case.name, row) for row in table.select(shown).to_pylist()]
-    rows = reduce(lambda one, other: one.union(other), given).collect()
+    together = reduce(lambda one, other: one.union(other), given).collect()
     frame.unpersist()
-    _compare([_line(name, json.loads(text)) for name, text in rows], wanted)
+    _compare([_line(name, json.loads(text)) for name, text in together], wanted)
 
 
 def _line(name: str, row: Mapping[str, Any]) -> str:
