@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from functools import reduce
 from itertools import pairwise
+from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pyarrow as pa
 import pytest
 
+sys.path.append(str(Path(__file__).parents[2] / "engine" / "rows"))
+
+from random_rows import row_case
+
 import cepheus
+from cepheus import CepheusError
+from cepheus.language.sql import parse_query
+from cepheus.rules.rows.model import RowsPerMatch
 from cepheus.runtime.spark import row_patterns
 from cepheus.runtime.spark.row_order import BUCKET, pieces_of_buckets, whole_buckets
+from cepheus.runtime.spark.row_patterns import _work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,6 +96,37 @@ def test_one_bucket_where_there_are_no_partitions() -> None:
     tables = [pa.table({"n": [1, 2]}), pa.table({"n": [3]})]
     given = [(piece.num_rows, begins, ends) for piece, begins, ends in pieces_of_buckets(tables, 1)]
     assert given == [(2, True, False), (1, False, False), (0, False, True)]
+
+
+def _task(seed: int) -> str | None:
+    """What is wrong with what a task gives for generated rows in buckets, in batches and portions of any size."""
+    case, random = row_case(seed), Random(seed)
+    query = parse_query(case.query)
+    if query.partition:
+        buckets = [crc32(repr([row[name] for name in query.partition]).encode()) % 3 for row in case.rows]
+    else:
+        buckets = [0] * len(case.rows)
+    places = sorted(range(len(buckets)), key=lambda place: buckets[place])  # in each bucket by time, keys mixed
+    rows = case.table.take(pa.array(places, pa.int64()))
+    needed = list(query.read()) or ["n"]
+    if query.rows is RowsPerMatch.ONE_ROW or query.select is not None:
+        rows = rows.select(needed)
+    if query.partition:
+        rows = rows.append_column(BUCKET, pa.array([buckets[place] for place in places], pa.int16()))
+    batches = rows.combine_chunks().to_batches(max_chunksize=random.choice([1, 2, 3, 50]))
+    engine = random.choice(["rows", "rows", "reference"])
+    try:
+        found = [
+            row for batch in _work(batches, query, engine, random.choice([1, 2, 5, 9, 50])) for row in batch.to_pylist()
+        ]
+        wanted = cepheus.match_recognize(query, case.table, engine="reference").to_pylist()
+    except CepheusError:
+        return None
+    return None if sorted(map(repr, found)) == sorted(map(repr, wanted)) else f"seed {seed}: {case.query}"
+
+
+def test_tasks_give_what_one_process_gives() -> None:
+    assert [wrong for seed in range(150) if (wrong := _task(seed)) is not None] == []
 
 
 _ORDERS = ["t", "t DESC", "t NULLS FIRST", "t DESC NULLS FIRST", "n", "n DESC", "s DESC, n", "w, n", "t, s"]
