@@ -72,22 +72,36 @@ def row_grammar() -> dict[str, Any]:
     clauses = sorted(CLAUSES, key=lambda text: (-len(text), text))
     skips = "|".join(re.escape(text).replace(r"\ ", r"\s+") for text in SKIPS)
     others = r"(?:SHOW|OMIT)\s+EMPTY\s+MATCHES|WITH\s+UNMATCHED\s+ROWS|MATCH_RECOGNIZE|RUNNING|FINAL|PERMUTE"
-    words = "|".join(text.replace(" ", r"\s+") for text in clauses if text not in ("ORDER BY", "PARTITION BY"))
+    words = "|".join(
+        text.replace(" ", r"\s+") for text in clauses if text not in ("ORDER BY", "PARTITION BY", "PATTERN")
+    )
+    inside = [{"include": "#group"}, {"include": "#permute"}, {"include": "#variable"}]
     return {
         "name": "MATCH_RECOGNIZE",
         "scopeName": "cepheus.match-recognize",
         "injectionSelector": "L:source.sql -comment -string",
         "patterns": [
-            {"name": "keyword.other.match-recognize.sql", "match": rf"\b(?i:{words}|{skips}|{others})\b"},
+            {
+                "begin": r"\b((?i:PATTERN))\s*\(",
+                "beginCaptures": {"1": {"name": _ROW_KEYWORD}},
+                "end": r"\)",
+                "patterns": inside,
+            },
+            {"name": _ROW_KEYWORD, "match": rf"\b(?i:{words}|{skips}|{others})\b"},
             {
                 "name": "support.function.match-recognize.sql",
                 "match": r"\b(?i:PREV|NEXT|FIRST|LAST|CLASSIFIER|MATCH_NUMBER)(?=\s*\()",
             },
-            {"name": "variable.parameter.match-recognize.sql", "match": r"\b[^\W\d]\w*(?=\s*[+?{]|\*(?=\s*[)\w]))"},
         ],
+        "repository": {
+            "group": {"begin": r"\(", "end": r"\)", "patterns": inside},
+            "permute": {"name": _ROW_KEYWORD, "match": r"\b(?i:PERMUTE)\b"},
+            "variable": {"name": "variable.parameter.match-recognize.sql", "match": r"\b[^\W\d]\w*"},
+        },
     }
 
 
+_ROW_KEYWORD = "keyword.other.match-recognize.sql"
 _CALLED = (WordKind.FUNCTION, WordKind.AGGREGATE)
 _WRITTEN_OUT = (WordKind.KEYWORD, WordKind.OPERATOR)
 
