@@ -9,6 +9,7 @@ import pytest
 
 import cepheus
 from cepheus.core.errors import LimitError
+from cepheus.rules.aggregates import AGGREGATES
 
 RULES = """
 event A(k: int, x: int, y: double, s: string)
@@ -54,6 +55,13 @@ def test_windows_in_order_agree_with_the_reference(seed: int, ordered: bool) -> 
         if place % 60 == 30:
             session = program.start(snapshot=session.snapshot())
     assert [*found, *session.close().to_dicts()] == wanted
+
+
+def test_these_are_the_aggregates_that_are_read_off_values_in_order() -> None:
+    """Each is in the rules above, and has its branch in the kernel."""
+    assert {record.name for record in AGGREGATES.values() if record.from_order} == {
+        *("Median", "Percentile", "CountDistinct", "Mode")
+    }
 
 
 def test_a_window_that_is_looked_at_seldom_is_put_in_order_at_once() -> None:

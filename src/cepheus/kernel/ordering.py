@@ -7,6 +7,8 @@ time. Where much has changed since the last look the order is made anew. Doubles
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cepheus.kernel.aggregates import (
@@ -178,6 +180,9 @@ def _give_word(context: int, step: int, lane: int, begin: int, end: int, floats:
     if (function - FunctionCode.OVER_WORDS) >> 1 == OverWords.CountDistinct:
         give(context, result, peek(known, _DISTINCT), True)
         return
+    if (function - FunctionCode.OVER_WORDS) >> 1 != OverWords.Mode:
+        give(context, result, 0, False)
+        return
     row = lane_at(context, lane)
     offset, mask, count = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), end - begin
     if peek(known, _MOST) == 0:
@@ -213,6 +218,9 @@ def _give_number(context: int, step: int, offset: int, count: int, floats: bool)
         lower = upper if count % 2 == 1 else upper - 1
         found = halfway(_number(context, offset + lower, floats), _number(context, offset + upper, floats), count)
         give_float(context, result, found)
+        return
+    if (function - FunctionCode.OVER_NUMBERS) >> 1 != OverNumbers.Percentile:
+        give_float(context, result, math.nan)
         return
     place = (count - 1) * (fixed_float(step, StepField.COUNT) / 100.0)
     below = int(place)
