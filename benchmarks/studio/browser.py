@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
+from cepheus.studio.live import Sources
 from cepheus.studio.server import Studio
 from cepheus.studio.workspace import Workspace
 
@@ -49,7 +50,7 @@ def launched() -> Iterator[Browser | None]:
 @contextmanager
 def running(workspace: Workspace, follow: Sequence[Path] = ()) -> Iterator[Studio]:
     """A studio that serves as long as the block lasts."""
-    studio = Studio(workspace, follow=follow)
+    studio = Studio(workspace, sources=Sources(follow=tuple(follow)))
     thread = threading.Thread(target=studio.serve, daemon=True)
     thread.start()
     while not studio.started:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
-from cepheus.studio.lanes import MOST_ITEMS, MOST_KEYS, Lanes, nearest, picture
+from cepheus.studio.lanes import MOST_ITEMS, MOST_KEYS, Lanes, following, picture
 
 _events = st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 1000), st.sampled_from("xyz")), max_size=400)
 
@@ -64,6 +64,9 @@ def test_numbers_order_lanes_as_numbers() -> None:
     assert [lane.key for lane in Lanes.of(batch).lanes({"A": "km"})] == ["1", "2", "11"]
 
 
-def test_the_nearest_event_of_a_lane() -> None:
-    (lane,) = Lanes.of(EventBatch.from_events(Event("A", time) for time in (5, 9, 30))).lanes({})
-    assert [nearest(lane, time) for time in (0, 8, 20, 99)] == [0, 1, 2, 2]
+def test_from_event_to_event_of_a_lane() -> None:
+    (lane,) = Lanes.of(EventBatch.from_events(Event("A", time) for time in (5, 9, 9, 30))).lanes({})
+    assert [following(lane, time, None) for time in (0, 5, 9, 30)] == [0, 1, 3, None]
+    assert [following(lane, time, None, back=True) for time in (5, 9, 10, 99)] == [None, 0, 2, 3]
+    assert [following(lane, 9, row) for row in (1, 2, 3)] == [2, 3, None]
+    assert [following(lane, 9, row, back=True) for row in (0, 1, 2)] == [None, 0, 1]

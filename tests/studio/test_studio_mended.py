@@ -14,10 +14,13 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME, MINUTE
-from cepheus.studio.live import MOST_TOLD, Figures, FollowedFile, Following, Live
-from cepheus.studio.running import event_told
+from cepheus.core.told import event_told
+from cepheus.runtime.embedded.figures import MOST_TOLD, Figures
+from cepheus.studio.examples import FIRE
+from cepheus.studio.live import Following, Live, Sources
 from cepheus.studio.server import Studio
-from cepheus.studio.workspace import FIRE, Workspace
+from cepheus.studio.watched import FollowedFile
+from cepheus.studio.workspace import Workspace
 
 Start = Callable[..., Studio]
 
@@ -92,8 +95,8 @@ def until(live: Live, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Live]:
     (tmp_path / "live.jsonl").touch()
-    made = Live(Workspace.of([]), [tmp_path / "live.jsonl"])
-    made.start(Following(text="define Hot() from Temp()", file="live.jsonl"))
+    made = Live(Workspace.of([]), Sources(follow=(tmp_path / "live.jsonl",)))
+    made.start(Following(text="define Hot() from Temp()", kind="follow", source="live.jsonl"))
     yield made
     made.stop()
 
@@ -131,7 +134,7 @@ def test_a_file_that_is_gone_is_told(live: Live, tmp_path: Path) -> None:
 def test_what_cannot_start_does_not_stop_what_is_at_work(live: Live) -> None:
     before = live.required()
     with pytest.raises(CepheusError):
-        live.start(Following(text="define Hot( from", file="live.jsonl"))
+        live.start(Following(text="define Hot( from", kind="follow", source="live.jsonl"))
     assert live.required() is before
 
 

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 from studio_cases import SCENARIO
 
+from cepheus.runtime.network.transport.access import Access
 from cepheus.runtime.network.transport.config import read_config
 from cepheus.runtime.network.transport.server import NodeServer
+from cepheus.studio.examples import FIRE
+from cepheus.studio.live import Sources
 from cepheus.studio.server import Studio
-from cepheus.studio.workspace import FIRE, Workspace
+from cepheus.studio.workspace import Workspace
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -91,7 +94,7 @@ def test_the_tree_of_why(page: Page, start_studio: Start) -> None:
     assert re.search(r"Smoke\s+area=A1", told)
     assert "value=45.8" in told
     assert "no Rain" in told
-    assert page.evaluate("() => window.studio.timeline.marked.size") == 3
+    assert page.evaluate("() => window.studio.timeline.marked.length") == 3
 
 
 def test_why_not_names_the_nearest_miss_and_a_reload_finds_it_again(page: Page, start_studio: Start) -> None:
@@ -144,7 +147,7 @@ def test_a_belief_is_edited_and_the_probability_follows(page: Page, start_studio
 def test_live_follows_a_file_and_shows_every_match(page: Page, start_studio: Start, tmp_path: Path) -> None:
     file = tmp_path / "live.jsonl"
     file.touch()
-    opened(page, start_studio(Workspace.of([]), follow=[file]))
+    opened(page, start_studio(Workspace.of([]), sources=Sources(follow=(file,))))
     write(page, "define Hot() from Temp(value > 5)")
     page.wait_for_selector("#run:not([disabled])")
     page.click("#tab-live")
@@ -192,7 +195,7 @@ def _node(folder: Path) -> Iterator[str]:
 
 def test_rules_are_deployed_to_a_node(page: Page, start_studio: Start, tmp_path: Path) -> None:
     with _node(tmp_path) as address:
-        studio = start_studio(Workspace.of([]), nodes=[address])
+        studio = start_studio(Workspace.of([]), sources=Sources(node=(Access(address, patience=5.0),)))
         opened(page, studio)
         write(page, FIRE)
         page.wait_for_selector("#run:not([disabled])")
@@ -218,16 +221,19 @@ def test_a_network_is_simulated_and_played(page: Page, start_studio: Start, tmp_
     page.click("#network-graph g[aria-label^='p3']")
     assert "sources: B" in page.inner_text("#network-side")
     page.click("#play")
-    page.wait_for_function("() => document.getElementById('page-network').textContent.includes('after')")
+    page.wait_for_function("() => document.getElementById('page-network').textContent.includes('until')")
 
 
 def test_a_report_is_saved(page: Page, start_studio: Start) -> None:
     fire(page, start_studio)
     with page.expect_download() as saving:
         page.click("#report")
+        page.fill("#report-notes", "It was <b>hot</b>.")
+        page.click("#report-save")
     text = Path(saving.value.path()).read_text()
     assert "<svg" in text
     assert "<script" not in text
+    assert "It was &lt;b&gt;hot&lt;/b&gt;." in text
 
 
 def test_keyboard_phone_dark_and_labels(page: Page, start_studio: Start) -> None:

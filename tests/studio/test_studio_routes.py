@@ -13,10 +13,13 @@ import pytest
 from studio_cases import QUERY, SCENARIO
 
 from cepheus.api import compile
+from cepheus.studio.examples import FIRE
+from cepheus.studio.live import Sources
 from cepheus.studio.server import Studio
-from cepheus.studio.workspace import FIRE, Workspace
+from cepheus.studio.workspace import Workspace
 
 Ask = Callable[..., Any]
+HOT = "define Hot(v: int) from Temp(value > 5) where v = Temp.value"
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def studio(start_studio: Callable[..., Studio], tmp_path: Path) -> Studio:
     (tmp_path / "live.jsonl").touch()
     workspace = Workspace.of([])
     workspace.scenarios = (scenario,)
-    return start_studio(workspace, follow=[tmp_path / "live.jsonl"])
+    return start_studio(workspace, sources=Sources(follow=(tmp_path / "live.jsonl",)))
 
 
 @pytest.fixture
@@ -139,7 +142,7 @@ def test_a_belief_is_edited_in_the_rule_text(ask: Ask) -> None:
 
 def test_a_growing_file_is_followed_and_nothing_is_lost(ask: Ask, tmp_path: Path) -> None:
     file = tmp_path / "live.jsonl"
-    ask("live/start", {"text": "define Hot(v: int) from Temp(value > 5) where v = Temp.value", "file": "live.jsonl"})
+    ask("live/start", {"text": HOT, "kind": "follow", "source": "live.jsonl"})
 
     def append(first: int, last: int) -> None:
         with file.open("a") as stream:

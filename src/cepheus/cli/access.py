@@ -29,11 +29,11 @@ def with_node_options(command: Callable[..., None]) -> Callable[..., None]:
     Whatever talks to a node has the same options, so they are written once and added to the command's own.
     """
     own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "reach"]
-    options = list(inspect.signature(_reach, eval_str=True).parameters.values())
+    options = list(inspect.signature(reach_by, eval_str=True).parameters.values())
 
     @functools.wraps(command)
     def with_options(**given: Any) -> None:
-        reach = _reach(**{each.name: given.pop(each.name) for each in options})
+        reach = reach_by(**{each.name: given.pop(each.name) for each in options})
         command(**given, reach=reach)
 
     everything = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *options)]
@@ -42,7 +42,7 @@ def with_node_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _reach(
+def reach_by(
     authority: Annotated[
         Path | None, typer.Option("--ca", metavar="PEM", help="The authority that signed the node's certificate.")
     ] = None,

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from cepheus.core.errors import CepheusError, OptionError, Severity
+from cepheus.editor import python_text, queries
 from cepheus.editor.analysis import Analysis, Language, analyse
 from cepheus.editor.colours import Colour, colour_etalis, colour_tesla
 from cepheus.editor.completion import complete
 from cepheus.editor.navigation import formatted, meaning_at
 from cepheus.explain import draw, rule_parts
+from cepheus.language.python.read_text import is_python
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.rule_sources import is_sql
 from cepheus.studio.security import MOST_SENT
@@ -51,9 +53,14 @@ def routes(workspace: Workspace) -> APIRouter:
 
     @router.post("/complete")
     def completions(given: Place) -> list[dict[str, Any]]:
-        if is_sql(given.text):
-            return []
-        found = complete(_analysis(given), min(given.offset, len(given.text)))
+        offset = min(given.offset, len(given.text))
+        match language_of(given.text):
+            case "sql":
+                found = queries.completions(given.text, offset)
+            case "python":
+                found = python_text.completions(given.text, offset)
+            case _:
+                found = complete(_analysis(given), offset)
         return [
             {
                 "label": each.label,
@@ -67,16 +74,24 @@ def routes(workspace: Workspace) -> APIRouter:
 
     @router.post("/hover")
     def hover(given: Place) -> dict[str, Any] | None:
-        if is_sql(given.text):
-            return None
-        found = meaning_at(_analysis(given), min(given.offset, len(given.text)))
+        offset = min(given.offset, len(given.text))
+        kind = language_of(given.text)
+        if kind != "rules":
+            told = (queries if kind == "sql" else python_text).meaning(given.text, offset)
+            return None if told is None else {"text": told[0], "from": told[1], "to": told[2]}
+        found = meaning_at(_analysis(given), offset)
         return None if found is None else {"text": found.text, "from": found.span.start, "to": found.span.end}
 
     @router.post("/format")
     def layout(given: Text) -> dict[str, str]:
-        if is_sql(given.text):
-            raise OptionError.of("format", "queries in SQL are left as they are", hint="rules are laid out")
-        return {"text": formatted(_analysis(given))}
+        match language_of(given.text):
+            case "sql":
+                return {"text": queries.formatted(given.text)}
+            case "python":
+                hint = "format the module with the tool of your choice, such as ruff or black"
+                raise OptionError.of("format", "Python is left as it is", hint=hint)
+            case _:
+                return {"text": formatted(_analysis(given))}
 
     @router.post("/draw")
     def drawing(given: Drawn) -> dict[str, str]:
@@ -114,8 +129,9 @@ def _write(path: Path, text: str) -> None:
 
 def analysed(given: Text) -> dict[str, Any]:
     """What is wrong with a text, its colours, and its rules if they make sense."""
-    if is_sql(given.text):
-        return _analysed_query(given.text)
+    kind = language_of(given.text)
+    if kind != "rules":
+        return _analysed_otherwise(given.text, kind)
     analysis = _analysis(given)
     findings = [
         {
@@ -141,14 +157,24 @@ def analysed(given: Text) -> dict[str, Any]:
     }
 
 
-def _analysed_query(text: str) -> dict[str, Any]:
+def language_of(text: str) -> Literal["rules", "sql", "python"]:
+    """The kind of a rule text: rules of TESLA or ETALIS, queries in SQL, or Python, which is read and not run."""
+    if is_sql(text):
+        return "sql"
+    return "python" if is_python(text) else "rules"
+
+
+def _analysed_otherwise(text: str, kind: str) -> dict[str, Any]:
+    """What is wrong with queries, or with rules in Python."""
     findings: list[dict[str, Any]] = []
     rules: list[dict[str, Any]] = []
     try:
         rules = rules_told(program_of(text).rules)
     except CepheusError as error:
-        findings = [{"severity": "error", "from": 0, "to": 0, "hint": None, **each} for each in diagnostics(error)]
-    return {"language": "sql", "findings": findings, "colours": [], "rules": rules}
+        findings = [{"from": 0, "to": 0, "hint": None, **each, "severity": "error"} for each in diagnostics(error)]
+    coloured = (queries if kind == "sql" else python_text).colours(text)
+    colours = [[piece.start, piece.end, piece.colour.value] for piece in coloured]
+    return {"language": kind, "findings": findings, "colours": colours, "rules": rules}
 
 
 def rules_told(rules: RuleSet) -> list[dict[str, Any]]:

@@ -149,10 +149,15 @@ def picture(lanes: Sequence[Lane], start: int, end: int, width: int) -> list[dic
     return drawn
 
 
-def nearest(lane: Lane, time: int) -> int | None:
-    """The row of the event of a lane that is nearest to a time; None if the lane is empty."""
-    if not len(lane.times):
-        return None
-    place = int(np.searchsorted(lane.times, time))
-    near = [each for each in (place - 1, place) if 0 <= each < len(lane.times)]
-    return int(lane.rows[min(near, key=lambda each: abs(int(lane.times[each]) - time))])
+def following(lane: Lane, time: int, row: int | None, *, back: bool = False) -> int | None:
+    """The row of the event of a lane that comes after a time, or before it; None if there is none.
+
+    Events of one time are gone through one by one, by the ``row`` at which one stands.
+    """
+    if row is not None:
+        standing = np.flatnonzero(lane.rows == row)
+        if len(standing):
+            place = int(standing[0]) + (-1 if back else 1)
+            return int(lane.rows[place]) if 0 <= place < len(lane.rows) else None
+    place = int(np.searchsorted(lane.times, time, side="left" if back else "right")) - (1 if back else 0)
+    return int(lane.rows[place]) if 0 <= place < len(lane.rows) else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+import numpy as np
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
@@ -14,7 +16,7 @@ from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import RunOptions
 from cepheus.core.time import MAX_TIME, MIN_TIME, format_time
-from cepheus.core.values import Value
+from cepheus.core.told import event_told
 from cepheus.explain.asked import asked_of
 from cepheus.explain.reasons import Reasons, reasons
 from cepheus.explain.why_not import WhyNot, why_not
@@ -23,14 +25,11 @@ from cepheus.rules.model import Rule
 from cepheus.rules.resolve import resolve
 from cepheus.rules.resolved import Compute
 from cepheus.studio.editing import Text, rules_told
-from cepheus.studio.lanes import picture
+from cepheus.studio.lanes import following, picture
 from cepheus.studio.workspace import Loaded, Ran, Workspace, counts_of
 
 MOST_REASONS = 400
 """How many events one tree of why holds."""
-
-MOST_EXACT = 2**53
-"""Up to here a browser tells all integers apart."""
 
 Time = Annotated[int, Field(ge=MIN_TIME, le=MAX_TIME)]
 """A time in microseconds."""
@@ -63,6 +62,25 @@ class Asked(BaseModel):
 
     row: int = Field(ge=0)
     found: bool = False
+
+
+class Step(BaseModel):
+    """From a time, and from the event at which one stands, to the next event of a lane or the one before."""
+
+    name: str
+    found: bool
+    keys: dict[str, str] = Field(default_factory=dict)
+    time: Time
+    row: int | None = None
+    back: bool = False
+
+
+class Listed(BaseModel):
+    """Which composite events to list: from which place on, how many, of which type."""
+
+    first: int = Field(default=0, ge=0)
+    count: int = Field(default=50, ge=1, le=500)
+    type: str | None = None
 
 
 class AskedNot(BaseModel):
@@ -102,8 +120,22 @@ def routes(workspace: Workspace) -> APIRouter:
         return ran_told(workspace.run(given.text))
 
     @router.post("/timeline")
-    def timeline(given: View) -> dict[str, Any]:
-        return pictured(workspace, given)
+    def timeline(given: View) -> Response:
+        return plain(pictured(workspace, given))
+
+    @router.post("/step")
+    def step(given: Step) -> dict[str, Any] | None:
+        loaded, ran = workspace.require_events(), workspace.ran
+        lanes = loaded.lanes if not given.found else workspace.require_run().lanes if ran else None
+        lane = next((each for each in lanes.lanes(given.keys) if each.name == given.name), None) if lanes else None
+        row = None if lane is None else following(lane, given.time, given.row, back=given.back)
+        if row is None:
+            return None
+        return {"row": row, "event": event_told(_event(workspace, row, found=given.found))}
+
+    @router.post("/found")
+    def found(given: Listed) -> dict[str, Any]:
+        return listed(workspace, given)
 
     @router.post("/event")
     def event(given: Asked) -> dict[str, Any]:
@@ -152,6 +184,23 @@ def ran_told(ran: Ran) -> dict[str, Any]:
     }
 
 
+def plain(data: dict[str, Any]) -> Response:
+    """An answer of plain values, written at once: nothing in it needs to be looked at one by one."""
+    return Response(json.dumps(data, separators=(",", ":")), media_type="application/json")
+
+
+def listed(workspace: Workspace, given: Listed) -> dict[str, Any]:
+    """Composite events one after the other, with their rows."""
+    found = workspace.require_run().found
+    rows = np.arange(len(found))
+    if given.type is not None:
+        lane = workspace.require_run().lanes.by_type.get(given.type)
+        rows = rows[:0] if lane is None else lane.rows
+    chosen = rows[given.first : given.first + given.count].tolist()
+    events = [{**event_told(found.slice(row, row + 1).to_events()[0]), "row": row} for row in chosen]
+    return {"events": events, "total": len(rows)}
+
+
 def pictured(workspace: Workspace, given: View) -> dict[str, Any]:
     """The part of the timeline that a view shows."""
     loaded, ran = workspace.require_events(), workspace.ran
@@ -169,27 +218,6 @@ def _event(workspace: Workspace, row: int, *, found: bool) -> Event:
     if row >= len(batch):
         raise OptionError.of("studio", f"there is no event {row}")
     return batch.slice(row, row + 1).to_events()[0]
-
-
-def event_told(event: Event) -> dict[str, Any]:
-    """An event as the page shows it."""
-    return {
-        "type": event.type,
-        "time": event.time,
-        "when": format_time(event.time),
-        "start": event.start,
-        "attributes": {name: _shown(value) for name, value in event.attributes.items() if value is not None},
-        "errors": {name: str(error) for name, error in event.errors.items()},
-        "probability": event.probability,
-        "rule": event.rule,
-        "id": event.id,
-        "row": event.id if isinstance(event.id, int) and event.rule is None else None,
-    }
-
-
-def _shown(value: Value) -> Value:
-    """A value as the page can hold it: an integer beyond what its numbers tell apart is sent as text."""
-    return str(value) if isinstance(value, int) and abs(value) > MOST_EXACT else value
 
 
 def why_told(workspace: Workspace, row: int) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+import time
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -25,6 +26,9 @@ MOST_SENT = 4 * 1024 * 1024
 
 COOKIE = "cepheus-studio"
 
+KEY_SECONDS = 120.0
+"""How long a key that opens the studio once is good."""
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -33,13 +37,17 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the studio listens and what opens it: a host, a port, a token, and with TLS the files of a certificate."""
+    """Where the studio listens and what opens it: a host, a port, a token, and with TLS the files of a certificate.
+
+    ``known_as`` are the names by which browsers reach it where that is not the host itself: those of the certificate.
+    """
 
     host: str = "127.0.0.1"
     port: int = 0
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
     certificate: str | None = None
     key: str | None = None
+    known_as: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.is_loopback and (self.certificate is None or self.key is None):
@@ -47,6 +55,9 @@ class Access:
             raise OptionError.of("studio", f"on '{self.host}' others could listen in without TLS", hint=hint)
         if (self.certificate is None) != (self.key is None):
             raise OptionError.of("studio", "a certificate and its key go together", hint="name both files")
+        if self.is_anywhere and not self.known_as:
+            hint = "name it with --name, as it stands in the certificate and as browsers will call it"
+            raise OptionError.of("studio", f"'{self.host}' is no name by which a browser could reach this", hint=hint)
         if len(self.token) < 16:
             raise OptionError.of("studio", "the token is too short", hint="take at least 16 characters")
 
@@ -61,9 +72,18 @@ class Access:
             return False
 
     @property
+    def is_anywhere(self) -> bool:
+        """Whether it listens at all addresses of this machine."""
+        try:
+            return ipaddress.ip_address(self.host).is_unspecified
+        except ValueError:
+            return False
+
+    @property
     def origin(self) -> str:
         """The origin of its pages."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        name = self.known_as[0] if self.known_as else self.host
+        host = f"[{name}]" if ":" in name else name
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
     @property
@@ -73,16 +93,37 @@ class Access:
 
     def names(self) -> frozenset[str]:
         """The values of the Host header that name this server."""
-        hosts = {self.host, *(("localhost", "127.0.0.1", "[::1]") if self.is_loopback else ())}
+        hosts = {self.host, *self.known_as, *(("localhost", "127.0.0.1", "[::1]") if self.is_loopback else ())}
         return frozenset(f"{f'[{host}]' if ':' in host and '[' not in host else host}:{self.port}" for host in hosts)
+
+
+class OpeningKeys:
+    """Keys that open the studio once, and soon: what others may read in a list of processes is worth nothing then."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until: dict[str, float] = {}
+
+    def make(self) -> str:
+        """A new key."""
+        key = secrets.token_urlsafe(24)
+        self._until[key] = self._clock() + KEY_SECONDS
+        return key
+
+    def take(self, given: str) -> bool:
+        """Whether a key is good; afterwards it is not."""
+        now = self._clock()
+        self._until = {key: until for key, until in self._until.items() if until > now}
+        return self._until.pop(given, None) is not None
 
 
 class Guard:
     """Lets through what comes from the studio's own page, and puts the headers on every answer that keep it so."""
 
-    def __init__(self, app: App, access: Callable[[], Access]) -> None:
+    def __init__(self, app: App, access: Callable[[], Access], keys: OpeningKeys) -> None:
         self._app = app
         self._access = access
+        self._keys = keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -111,16 +152,22 @@ class Guard:
         await self._app(scope, _limited(receive, limit), shielded)
 
     async def _open(self, scope: Scope, send: Send, access: Access) -> None:
-        """Take the token from the address that the command printed, and keep it in a cookie of this browser."""
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["path"] != "/" or not hmac.compare_digest(given.encode(), access.token.encode()):
+        """Take the token or a key from the address, and keep the token in a cookie of this browser."""
+        given = parse_qs(scope["query_string"].decode("latin-1"))
+        token, key = (given.get(name, [""])[0] for name in ("token", "key"))
+        by_token = hmac.compare_digest(token.encode(), access.token.encode())
+        if scope["path"] != "/" or not (by_token or self._keys.take(key)):
             await _answer(send, 403, "open the address that cepheus studio printed: it holds the token")
             return
         secure = "; Secure" if access.certificate else ""
         cookie = f"{COOKIE}-{access.port}={access.token}; Path=/; HttpOnly; SameSite=Strict{secure}"
-        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
-        await send({"type": "http.response.start", "status": 303, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
+        headers = [(b"set-cookie", cookie.encode())]
+        if by_token:
+            await send({"type": "http.response.start", "status": 303, "headers": [(b"location", b"/"), *headers]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        # the browser came from a file: a redirect would still count as coming from there, and get no strict cookie
+        await _answer(send, 200, '<meta http-equiv="refresh" content="0; url=/">', "text/html", headers)
 
 
 def _refusal(scope: Scope, headers: dict[str, str], access: Access) -> str | None:
@@ -198,8 +245,10 @@ def _limited(receive: Receive, limit: int) -> Receive:
     return receiving
 
 
-async def _answer(send: Send, status: int, text: str) -> None:
+async def _answer(
+    send: Send, status: int, text: str, kind: str = "text/plain", more: Sequence[tuple[bytes, bytes]] = ()
+) -> None:
     body = text.encode()
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    headers = [(b"content-type", f"{kind}; charset=utf-8".encode()), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *more]})
     await send({"type": "http.response.body", "body": body})

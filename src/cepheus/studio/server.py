@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -13,30 +13,21 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from pydantic import BaseModel, Field
 from starlette.staticfiles import StaticFiles
 
 from cepheus import __version__
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.demo import SCENARIOS
 from cepheus.studio import beliefs, editing, live, networks, running, turning
-from cepheus.studio.report import report
-from cepheus.studio.security import Access, Guard
+from cepheus.studio.examples import EXAMPLES
+from cepheus.studio.report import Reported, report
+from cepheus.studio.security import Access, Guard, OpeningKeys
 from cepheus.studio.workspace import Workspace, diagnostics
 
 STATIC = Path(str(files("cepheus.studio") / "static"))
 
 
-class Reported(BaseModel):
-    """What a report is to show."""
-
-    title: str = Field(default="Report", max_length=500)
-    notes: str = Field(default="", max_length=100_000)
-    start: running.Time
-    end: running.Time
-
-
-def make_app(workspace: Workspace, watched: live.Live, access: Callable[[], Access]) -> Guard:
+def make_app(workspace: Workspace, watched: live.Live, access: Callable[[], Access], keys: OpeningKeys) -> Guard:
     """The application: routes and files behind the guard."""
     app = FastAPI(title="Cepheus studio", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(editing.routes(workspace))
@@ -44,7 +35,7 @@ def make_app(workspace: Workspace, watched: live.Live, access: Callable[[], Acce
     app.include_router(turning.routes(workspace))
     app.include_router(beliefs.routes())
     app.include_router(live.routes(watched))
-    app.include_router(networks.routes(workspace))
+    app.include_router(networks.routes(workspace, watched.sources.node))
 
     @app.get("/", response_class=HTMLResponse)
     def index(request: Request) -> HTMLResponse:
@@ -60,14 +51,14 @@ def make_app(workspace: Workspace, watched: live.Live, access: Callable[[], Acce
             ],
             "events": None if workspace.loaded is None else running.loaded_told(workspace.loaded),
             "ran": None if workspace.ran is None else running.ran_told(workspace.ran) | {"text": workspace.ran.text},
-            "examples": ["fire", *SCENARIOS],
-            "live": {"files": list(watched.files), "nodes": list(watched.nodes)},
+            "examples": [*EXAMPLES, *SCENARIOS],
+            "live": watched.sources.told(),
             "scenarios": [path.name for path in workspace.scenarios],
         }
 
     @app.post("/api/report")
     def make_report(given: Reported) -> Response:
-        text = report(workspace, given.title, given.start, given.end, given.notes)
+        text = report(workspace, given)
         return Response(text, media_type="text/plain; charset=utf-8")  # it is saved, never shown under this origin
 
     @app.exception_handler(CepheusError)
@@ -76,7 +67,7 @@ def make_app(workspace: Workspace, watched: live.Live, access: Callable[[], Acce
         return JSONResponse({"diagnostics": diagnostics(error)}, status_code=422)
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    return Guard(app, access)
+    return Guard(app, access, keys)
 
 
 class Studio:
@@ -87,15 +78,15 @@ class Studio:
         workspace: Workspace,
         access: Access | None = None,
         *,
-        follow: Sequence[Path] = (),
-        nodes: Sequence[str] = (),
+        sources: live.Sources | None = None,
     ) -> None:
         wanted = access or Access()
         self._socket = _listening(wanted)
         self.access = replace(wanted, port=self._socket.getsockname()[1])
-        self.live = live.Live(workspace, follow, nodes)
+        self.keys = OpeningKeys()
+        self.live = live.Live(workspace, sources)
         config = uvicorn.Config(
-            make_app(workspace, self.live, lambda: self.access),
+            make_app(workspace, self.live, lambda: self.access, self.keys),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -104,6 +95,10 @@ class Studio:
             timeout_graceful_shutdown=2,
         )
         self._server = uvicorn.Server(config)
+
+    def address_once(self) -> str:
+        """An address that opens it once, within two minutes."""
+        return f"{self.access.origin}/?key={self.keys.make()}"
 
     @property
     def started(self) -> bool:

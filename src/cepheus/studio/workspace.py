@@ -18,23 +18,19 @@ from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.options import ColumnNames, OnBadEvent
 from cepheus.core.time import TimeUnit
 from cepheus.demo import SCENARIOS
+from cepheus.explain.what_if import Sweep
 from cepheus.formats.intake import IntakeOptions
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.read import open_files
+from cepheus.language.python.read_text import is_python, read_text
 from cepheus.notebook.found import Found
+from cepheus.runtime.embedded.rule_sources import is_sql
+from cepheus.studio.examples import EXAMPLES
 from cepheus.studio.lanes import Lanes
 
 DEMO_EVENTS = 20_000
 FEW_EVENTS = 1_000
 _SEED = 1
-
-FIRE = """// A fire: smoke where it was hot within the last five minutes, unless it rains there.
-define Fire(area: string, temp: double)
-from   Smoke(area=$a) and
-       last Temp(area=$a and value>45) within 5 min from Smoke and
-       not Rain(area=$a) within 10 min from Smoke
-where  area=Smoke.area and temp=Temp.value
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +80,7 @@ class Workspace:
     documents: list[Document] = field(default_factory=list)
     loaded: Loaded | None = None
     ran: Ran | None = None
+    swept: tuple[str, Sweep] | None = None
     scenarios: tuple[Path, ...] = ()
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
@@ -93,7 +90,7 @@ class Workspace:
         folders = tuple(dict.fromkeys(path.resolve().parent for path in (*rules, *events)))
         made = cls(folders, unit, _documents(rules))
         if not rules:
-            made.documents.append(Document("untitled.tesla", FIRE))
+            made.documents.append(Document("untitled.tesla", EXAMPLES["fire"].rules))
         if events:
             made.load(events)
         return made
@@ -141,16 +138,19 @@ class Workspace:
         batch = replace(batch, ids=np.arange(len(batch), dtype=np.int64))  # a row is known by its place
         with self.lock:
             self.loaded = Loaded(name, Lanes.of(batch), tuple(labels), skipped)
-            self.ran = None
+            self.ran = self.swept = None
             return self.loaded
 
     def example(self, name: str) -> str:
         """Open an example: its rules, which are given, and its events, which are generated."""
-        if name == "fire":
-            self.take("fire", _fire_events())
-            return FIRE
+        if name in EXAMPLES:
+            example = EXAMPLES[name]
+            self.take(name, EventBatch.from_events(example.events()))
+            return example.rules
         if name not in SCENARIOS:
-            raise OptionError.of("studio", f"there is no example '{name}'", hint=f"fire, {', '.join(SCENARIOS)}")
+            raise OptionError.of(
+                "studio", f"there is no example '{name}'", hint=f"{', '.join((*EXAMPLES, *SCENARIOS))}"
+            )
         scenario = SCENARIOS[name]
         stream = scenario.generate(_SEED, DEMO_EVENTS)
         labels = [(one.title, one.start, one.end, one.finds) for one in stream.incidents]
@@ -188,6 +188,8 @@ def engine_for(batch: EventBatch) -> str:
 
 def program_of(text: str) -> Program:
     """Compile rule text as the studio does: types that nobody declares come from the data. It is never a file name."""
+    if is_python(text) and not is_sql(text):
+        return compile(read_text(text), undeclared="allow")
     return compile(f"{text}\n\n", undeclared="allow")
 
 
@@ -203,26 +205,6 @@ def _document(path: Path, name: str) -> Document:
         return Document(name, path.read_text(encoding="utf-8"), path.resolve())
     except (OSError, UnicodeDecodeError):
         raise OptionError.of("file", f"'{path}' cannot be read", hint="name a file of rules") from None
-
-
-def _fire_events() -> EventBatch:
-    """An hour of three areas, in which there is a fire, a fire in the rain, and a near miss."""
-    from cepheus.core.event import Event
-
-    minute = 60_000_000
-    start = 1_767_258_000_000_000  # 2026-01-01T09:00:00Z
-    rng = np.random.default_rng(7)
-    heat = {"A1": (18, 52.0), "A2": (36, 44.8), "A3": (48, 61.0)}
-    events = [
-        Event("Temp", start + step * minute // 2, {"area": area, "value": round(float(value), 1)})
-        for step in range(120)
-        for area, (at, peak) in heat.items()
-        for near in [max(0.0, 1 - abs(step / 2 - at) / 5)]
-        for value in [21 + rng.normal(0, 0.6) * (1 - near) + (peak - 21) * near]
-    ]
-    events += [Event("Smoke", start + (at + 2) * minute, {"area": area}) for area, (at, _) in heat.items()]
-    events.append(Event("Rain", start + 44 * minute, {"area": "A3"}))
-    return EventBatch.from_events(sorted(events, key=lambda event: event.time))
 
 
 def diagnostics(error: CepheusError) -> list[dict[str, Any]]:

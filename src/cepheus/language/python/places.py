@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,6 +15,18 @@ from types import FrameType
 from cepheus.core.source import Source, Span
 
 _PACKAGE = str(Path(__file__).parents[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Where the reading of a text has come to, and the names that it knows there."""
+
+    span: Span
+    names: dict[str, object]
+
+
+READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
+"""Set while rules are read from a text that is not run: then no frame of a program tells the place."""
 _SOURCES: dict[str, tuple[list[str], Source]] = {}
 
 
@@ -98,6 +111,9 @@ class Site:
 
 def here() -> Span | None:
     """The expression that is being evaluated in the nearest program outside this package."""
+    reading = READING.get()
+    if reading is not None:
+        return reading.span
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
@@ -111,6 +127,9 @@ def site() -> Site:
 
 def caller_names() -> dict[str, object]:
     """The names that the nearest program outside this package knows."""
+    reading = READING.get()
+    if reading is not None:
+        return reading.names
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

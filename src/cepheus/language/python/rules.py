@@ -13,7 +13,7 @@ from cepheus.core.errors import RuleError
 from cepheus.core.source import Span
 from cepheus.language.python.draft import Draft, EventInRule, Length, free_expression, length_of
 from cepheus.language.python.events import BUILDING, Composite, Event, event_type
-from cepheus.language.python.places import Site, caller_names, here, site, source_of
+from cepheus.language.python.places import READING, Site, caller_names, here, site, source_of
 from cepheus.language.python.values import Symbol
 from cepheus.language.tesla.parse import parse
 from cepheus.language.tesla.print import format_rule, format_rules
@@ -246,7 +246,7 @@ def _span_of(value: object) -> Span | None:
 
 def _definition(function: Callable[..., object]) -> Span | None:
     """The name of a function where it is defined."""
-    code = getattr(function, "__code__", None)
+    code = getattr(function, "__code__", None) if READING.get() is None else None
     source = None if code is None else source_of(code.co_filename)
     if code is None or source is None:
         return here()

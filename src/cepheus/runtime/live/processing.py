@@ -18,13 +18,16 @@ from cepheus.core.event import Event
 from cepheus.core.options import OnBadEvent
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.rows import NumberedRows
+from cepheus.rules.check import check
 from cepheus.runtime.embedded.catalog import Catalog
+from cepheus.runtime.embedded.figures import Figures
+from cepheus.runtime.embedded.rule_changes import RuleChange, rule_texts
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.live.contract import Messages, Output
 from cepheus.runtime.live.description import Live
 from cepheus.runtime.live.lanes import Lanes
 from cepheus.runtime.live.output import OutputKeys, output_of
-from cepheus.runtime.live.rules_at_work import options_mark, restored_session
+from cepheus.runtime.live.rules_at_work import catalog_of, options_mark, restored_session
 from cepheus.runtime.live.state import SavedState
 
 DEAD_LETTER = "dead letter"
@@ -76,20 +79,39 @@ class Processing:
                 catalog, options, saved.session, saved.options, self._late.append, self.notes.append
             )
         self.latest: int | None = None
+        self.figures = Figures()
         self.session.tap(self._tapped)
-        rules = catalog.checked.rules
-        intervals = bool(rules.interval_rules)
-        self._heads = frozenset(rule.composite.name for rule in rules.interval_rules)
-        self._decoders = {
-            each.name: each.payload.build(catalog.expected, options, intervals=intervals) for each in live.sources
-        }
+        self._closed = catalog.closed
+        self._expect(catalog)
         self._lanes = Lanes(options.lateness or 0)
         self.keys = OutputKeys() if saved is None else OutputKeys(saved.repeats, saved.repeats_at)
         self._prefixed = len(live.sources) > 1
 
-    def _tapped(self, fed: EventBatch, _made: EventBatch, _until: int | None) -> None:
+    def _tapped(self, fed: EventBatch, made: EventBatch, _until: int | None) -> None:
         if len(fed):
             self.latest = int(fed.times[-1])
+        self.figures.count(len(fed), made)
+
+    def _expect(self, catalog: Catalog) -> None:
+        """Decode what rules want of events."""
+        rules = catalog.checked.rules
+        self.texts = rule_texts(rules)
+        intervals = bool(rules.interval_rules)
+        self._heads = frozenset(rule.composite.name for rule in rules.interval_rules)
+        self._decoders = {
+            each.name: each.payload.build(catalog.expected, self._live.options, intervals=intervals)
+            for each in self._live.sources
+        }
+
+    def change_to(self, text: str) -> RuleChange:
+        """What would have to be done for the rules of a text to be at work."""
+        wanted = catalog_of(f"{text}\n\n", self._live.options).checked.rules  # of two lines: no name of a file
+        return RuleChange.of(self.session.rules, wanted)
+
+    def change(self, change: RuleChange) -> None:
+        """Withdraw rules and deploy others, between two events."""
+        change.apply(self.session)
+        self._expect(Catalog.of(check(self.session.rules, closed=self._closed)))
 
     def work(self, batches: Sequence[tuple[str, Messages]]) -> Processed:
         """Decode messages, feed their events, and give what was found."""

@@ -19,7 +19,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cepheus.core.errors import OptionError
 from cepheus.runtime.live.contract import Disconnected, Messages, Output, Position, Source, Surroundings
+from cepheus.runtime.live.control import ControlSocket, Request
 from cepheus.runtime.live.counts import LiveCounts
 from cepheus.runtime.live.description import Clock, Live, NamedSink, NamedSource, When
 from cepheus.runtime.live.links import Backoff, SteadySink
@@ -36,6 +38,7 @@ _TICK = 0.1
 _TOLD_AT_MOST = 10
 _FEW = 256
 _CLOSING_SECONDS = 5.0
+_PATIENCE = 8.0
 
 
 @dataclass(slots=True)
@@ -51,7 +54,7 @@ class _Reading:
 class LiveRun:
     """A run: ``await run()`` until its sources are over or ``stop`` is called, also by a signal.
 
-    ``counts`` tells at any time what has passed. A run is used once.
+    ``counts`` tells at any time what has passed; ``ask`` steers it while it works. A run is used once.
     """
 
     def __init__(self, live: Live, *, fresh: bool = False) -> None:
@@ -84,6 +87,8 @@ class LiveRun:
         self._given_up = asyncio.Event()
         self._failure: BaseException | None = None
         self._told = 0
+        self._paused = False
+        self._between: deque[tuple[Callable[[], dict[str, Any]], asyncio.Future[dict[str, Any]]]] = deque()
 
     def stop(self) -> None:
         """Let the run end in order: what was read is processed, state is saved. Called again, it ends at once."""
@@ -98,11 +103,14 @@ class LiveRun:
         """Work until the sources are over or the run is stopped."""
         self.counts.started = self.counts.clock()
         monitoring = Monitoring(self._live, self.counts, self.web)
+        control = ControlSocket(self._folder.path, self.ask)
         readers: list[asyncio.Task[None]] = []
         try:
             await monitoring.start()
+            await control.start()
             await self._within_grace(self._open_and_work(readers))
         finally:
+            await control.stop()
             await self._end(readers)
             await monitoring.stop()
         return self.counts
@@ -135,6 +143,85 @@ class LiveRun:
         away = [f"{name} ({link.trouble})" for name, link in self.counts.links.items() if link.trouble and link.is_sink]
         reason = f"without {', '.join(away)}" if away else "before all that was read was processed"
         log.warning("the run ends %s; it goes on from the state that was saved last, and nothing is lost", reason)
+
+    # ---- steering --------------------------------------------------------------------------------------------------
+
+    async def ask(self, request: Request) -> dict[str, Any]:
+        """Answer what is asked of the run while it works: ``state``, ``pause``, ``rules``, ``plan`` and ``apply``.
+
+        Rules are changed between two events, and the change is part of the state that is saved. The next start
+        compares with the files of rules again.
+        """
+        match request.get("what"):
+            case "state":
+                return self._state(int(request.get("since", 0)))
+            case "pause":
+                self._paused = bool(request.get("paused"))
+                self._wake.set()
+                return self._state(0)
+            case "rules":
+                return {"texts": dict(self._processing.texts)}
+            case "plan":
+                text = str(request.get("text", ""))
+                return await self._when_idle(lambda: {"changes": list(self._processing.change_to(text).told)})
+            case "apply":
+                text = str(request.get("text", ""))
+                return await self._when_idle(lambda: self._change(text))
+            case other:
+                raise OptionError.of("control", f"a live run does not understand '{other}'")
+
+    def _state(self, since: int) -> dict[str, Any]:
+        processing, counts = self._processing, self.counts
+        return {
+            "paused": self._paused,
+            "late": counts.late,
+            "skipped": sum(link.bad for link in counts.links.values()),
+            "waiting": counts.waiting,
+            "watermark": processing.latest,
+            "state_bytes": counts.state_bytes,
+            "saved": counts.saved_at or None,
+            "links": {
+                name: {
+                    "kind": link.kind,
+                    "connected": link.connected,
+                    "passed": link.passed,
+                    "trouble": link.trouble if not link.connected else "",
+                }
+                for name, link in counts.links.items()
+            },
+            "rules": list(processing.texts),
+            **processing.figures.told(since),
+        }
+
+    def _change(self, text: str) -> dict[str, Any]:
+        self._processing.change(self._processing.change_to(text))
+        self._changed = True
+        return self._state(0)
+
+    async def _when_idle(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Do something with the rules when no event is under way."""
+        done: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._between.append((work, done))
+        self._wake.set()
+        try:
+            return await asyncio.wait_for(done, _PATIENCE)
+        except TimeoutError:
+            hint = "look whether a sink does not take what was found, and try again"
+            raise OptionError.of("control", "the run is busy and did not come to it", hint=hint) from None
+
+    async def _do_between(self) -> None:
+        while self._between:
+            work, done = self._between.popleft()
+            if done.done():  # whoever asked has gone
+                continue
+            try:
+                answer = await self._threaded(work)
+            except Exception as error:  # whoever asked is told
+                if not done.cancelled():
+                    done.set_exception(error)
+            else:
+                if not done.cancelled():
+                    done.set_result(answer)
 
     # ---- opening and closing ---------------------------------------------------------------------------------------
 
@@ -245,13 +332,16 @@ class LiveRun:
             self._wake.clear()  # before it is looked at what there is to do: what comes then wakes it again
             if self._failure is not None:
                 raise self._failure
+            await self._do_between()
             now = time.monotonic()
-            busy = bool(self._inbox)
+            busy = bool(self._inbox) and not self._paused
             if busy:
                 await self._process_inbox()
                 quiet = time.monotonic()
-            elif self._stopped.is_set() or all(reader.done() for reader in readers):
+            elif self._stopped.is_set() or (not self._paused and all(reader.done() for reader in readers)):
                 break
+            elif self._paused:
+                quiet = now  # time stands still
             elif self._live.clock is Clock.WALL and not self._all_connected():
                 quiet = now  # what a source that is away will still give must not be late
             elif self._live.clock is Clock.WALL and now - quiet >= self._live.idle:

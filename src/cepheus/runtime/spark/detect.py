@@ -157,6 +157,7 @@ class Detection:
             trigger=trigger_of(trigger),
             name=name,
             restart=restart,
+            composite=composite,
         )
 
     def explain(self, *, measure: bool = False) -> str:

@@ -32,6 +32,7 @@ from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.shard_files import StateFolder
 from cepheus.runtime.spark.shard_work import JobWork
 from cepheus.runtime.spark.sources import Source
+from cepheus.runtime.spark.stream_notes import StreamNotes
 from cepheus.runtime.spark.stream_sinks import StreamSink
 
 if TYPE_CHECKING:
@@ -186,8 +187,11 @@ class MicroBatches:
         query: str,
         cohorts: Sequence[Cohort],
         late: bool,
+        notes: StreamNotes,
     ) -> None:
         self.progress = Progress()
+        self.wanted: Callable[[], bool] = lambda: True
+        self._notes = notes
         self._works = tuple(JobWork(job, shard).computed() for shard in range(shard_count(job)))
         self._reported = _reported(job, routed)
         self._folder, self._times, self._sink, self._chosen = folder, times, sink, chosen
@@ -202,6 +206,7 @@ class MicroBatches:
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Run a micro-batch, and let the sink write what it gives."""
         with self._one_at_a_time:
+            self._notes.wait_while_paused(self._is_wanted)
             began = time.monotonic()
             context = rows.sparkSession.sparkContext
             context.setJobDescription(f"cepheus {_short(self._names)}: micro-batch {batch}")
@@ -226,7 +231,11 @@ class MicroBatches:
                 self._found(marked, task).write.format("noop").mode("overwrite").save()
             done = BatchProgress.of(batch, self._counted(batch), time.monotonic() - began)
             self.progress.add(done)
+            self._notes.done(done)
             _LOG.info("%s", told(self._names, done))
+
+    def _is_wanted(self) -> bool:
+        return self.wanted()  # which is said once the query has begun
 
     def _counting(self, context: SparkContext) -> Accumulator[dict[str, Any]]:
         """The one counter of the run, at nothing: Spark keeps every one that there ever was."""

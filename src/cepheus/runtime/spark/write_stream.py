@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from cepheus.core.errors import OptionError, SnapshotError
 from cepheus.engine.base.snapshot import restoring
+from cepheus.runtime.embedded.rule_changes import rule_texts
 from cepheus.runtime.spark.checkpoint_rules import FILE, STREAM_FILE, CheckpointFolder, digest, refusal
 from cepheus.runtime.spark.micro_batches import DetectionQuery, MicroBatches, timed_rows, timekeeping
 from cepheus.runtime.spark.planning import Planned
@@ -23,7 +24,8 @@ from cepheus.runtime.spark.rule_cohorts import (
     regroup,
 )
 from cepheus.runtime.spark.shard_files import StateFolder, has_manifest
-from cepheus.runtime.spark.stream_sinks import FileSink, StreamSink
+from cepheus.runtime.spark.stream_notes import About, StreamNotes
+from cepheus.runtime.spark.stream_sinks import FileSink, FormatSink, StreamSink
 from cepheus.runtime.spark.streaming import Flow, stream_groups
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ def start_stream(
     trigger: dict[str, Any],
     name: str | None = None,
     restart: str | None = None,
+    composite: str | None = None,
 ) -> DetectionQuery:
     """Start, or go on with, the stream of a detection."""
     spark = flow.sources[0].frame.sparkSession
@@ -88,6 +91,8 @@ def start_stream(
     routed = stream_groups(planned)
     job = planned.job(routed)
     rows, read = timed_rows(planned, flow.sources, routed)
+    notes = StreamNotes(state, _about(planned, sink, composite))
+    notes.begin()
     batches = MicroBatches(
         job,
         routed,
@@ -98,11 +103,22 @@ def start_stream(
         query=record.query,
         cohorts=record.cohorts,
         late=flow.late,
+        notes=notes,
     )
     writer = rows.writeStream.foreachBatch(batches).option("checkpointLocation", checkpoint)
     writer = writer.queryName(name) if name is not None else writer
     writer = writer.trigger(**trigger) if trigger else writer
-    return DetectionQuery(writer.start(), batches.progress)
+    query = writer.start()
+    batches.wanted = lambda: bool(query.isActive)  # who stops a stream that waits does not wait for it
+    return DetectionQuery(query, batches.progress)
+
+
+def _about(planned: Planned, sink: StreamSink, composite: str | None) -> About:
+    """What is told of the stream to those who watch it."""
+    texts = rule_texts(planned.checked.rules)
+    if isinstance(sink, FileSink | FormatSink):
+        return About(texts, sink.format, sink.path, composite)
+    return About(texts, composite=composite)
 
 
 def _require_classic(spark: SparkSession) -> None:

@@ -1,6 +1,6 @@
 // The page: tabs, the rules on the left, what is done with them on the right, and the state in the address.
-import { ask, askText, upload } from "./api.js";
-import { at, clock, download, duration, guarded, make, number, say } from "./dom.js";
+import { ask, upload } from "./api.js";
+import { at, clock, duration, guarded, make, number, say } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Timeline } from "./timeline.js";
 import { showWhy, showWhyNot, summary } from "./why.js";
@@ -8,15 +8,9 @@ import { WhatIf } from "./what-if.js";
 import { Belief } from "./belief.js";
 import { Live } from "./live.js";
 import { Network } from "./network.js";
+import { recalled, Share } from "./share.js";
 
 const PAGES = [["timeline", "Timeline"], ["what-if", "What if"], ["belief", "Belief"], ["live", "Live"], ["network", "Network"]];
-
-// Bytes as characters, in slices: a call takes only so many arguments.
-function characters(bytes) {
-  const slices = [];
-  for (let start = 0; start < bytes.length; start += 8192) slices.push(String.fromCharCode(...bytes.subarray(start, start + 8192)));
-  return slices.join("");
-}
 
 class App {
   constructor() {
@@ -26,7 +20,10 @@ class App {
     this.documents = [];
     this.page = "timeline";
     this.asked = null;
-    this.editor = new Editor(at("editor"), { changed: (found) => this.analysed(found), run: () => this.run(), format: () => this.format() });
+    this.shown = null; // the example whose events are loaded
+    this.language = null;
+    this.share = new Share(this);
+    this.editor = new Editor(at("editor"), { changed: (found) => this.analysed(found), moved: () => this.drawRules(), run: () => this.run(), format: () => this.format() });
     this.buildTimeline();
     this.pages = {
       "what-if": new WhatIf(at("page-what-if"), this), belief: new Belief(at("page-belief"), this),
@@ -36,8 +33,6 @@ class App {
     at("run").onclick = () => this.run();
     at("format").onclick = () => this.format();
     at("save").onclick = () => this.save();
-    at("share").onclick = () => this.share();
-    at("report").onclick = () => this.report();
     at("theme").onclick = () => this.theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
     at("example").onchange = (change) => { this.example(change.target.value); change.target.value = ""; };
     at("document").onchange = (change) => this.openDocument(this.documents[change.target.selectedIndex]);
@@ -47,10 +42,18 @@ class App {
     at("tabs").replaceChildren(...PAGES.map(([id, name]) => make("button", {
       id: `tab-${id}`, role: "tab", "aria-selected": String(id === this.page), "aria-controls": `page-${id}`, onclick: () => this.turn(id),
     }, name)));
+    at("tabs").onkeydown = (key) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[key.key];
+      if (!by) return;
+      key.preventDefault();
+      const place = (PAGES.findIndex(([id]) => id === this.page) + by + PAGES.length) % PAGES.length;
+      this.turn(PAGES[place][0]);
+      at(`tab-${PAGES[place][0]}`).focus();
+    };
   }
 
   buildTimeline() {
-    this.file = make("input", { type: "file", hidden: true, accept: ".jsonl,.csv,.parquet,.arrow,.events,.gz", onchange: () => this.load(this.file.files[0]) });
+    this.file = make("input", { type: "file", hidden: true, "aria-label": "A file of events", accept: ".jsonl,.csv,.parquet,.arrow,.events,.gz", onchange: () => this.load(this.file.files[0]) });
     this.about = make("span", { id: "about" }, "No events");
     this.keys = make("span", { class: "bar" });
     const holder = make("div", { class: "canvas-holder", id: "timeline" });
@@ -72,16 +75,22 @@ class App {
     const state = await guarded(() => ask("state"));
     if (!state) return;
     this.documents = state.documents;
-    const kept = this.recall();
+    const kept = recalled();
     if (typeof kept.name === "string" && typeof kept.text === "string" && !this.documents.some((each) => each.name === kept.name)) this.documents.push({ name: kept.name, text: kept.text, saved: false });
-    at("document").replaceChildren(...state.documents.map((each) => make("option", {}, each.name)));
+    at("document").replaceChildren(...this.documents.map((each) => make("option", {}, each.name)));
     for (const name of state.examples) at("example").append(make("option", { value: name }, name));
     this.pages.live.offer(state.live);
-    this.pages.network.offer(state.scenarios);
+    this.pages.network.offer(state.scenarios, state.live);
     this.theme(kept.theme ?? localStorage.getItem("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
     this.openDocument(this.documents.find((each) => each.name === kept.name) ?? this.documents[0], kept.text);
     if (kept.keys) this.timeline.keys = kept.keys;
+    if (!state.events && kept.example) { // a link to an example, in a studio that has nothing loaded
+      const opened = await guarded(() => ask("example", { name: kept.example }));
+      if (opened) { state.events = opened.events; state.ran = null; }
+    }
+    this.shown = kept.example ?? null;
     if (state.events) this.took(state.events, kept.view);
+    for (const [name, page] of Object.entries(this.pages)) if (kept.pages?.[name]) page.restore?.(kept.pages[name]);
     if (state.ran && state.ran.text === this.editor.text) this.found(state.ran);
     this.turn(kept.page ?? "timeline");
     await this.editor.analyse();
@@ -98,8 +107,19 @@ class App {
     at("document").selectedIndex = Math.max(0, this.documents.indexOf(document_));
   }
 
+  // Open a text beside the documents that there are, or in the place of the one of that name.
+  open(name, text) {
+    const document_ = { name, text, saved: false };
+    const known = this.documents.findIndex((each) => each.name === name && !each.saved);
+    if (known >= 0) this.documents[known] = document_;
+    else { this.documents.push(document_); at("document").append(make("option", {}, name)); }
+    this.openDocument(document_);
+  }
+
   analysed(found) {
     this.rules = found.rules;
+    this.language = found.language;
+    at("language").textContent = { tesla: "TESLA", etalis: "ETALIS", sql: "SQL", python: "Python" }[found.language] ?? "";
     at("findings").replaceChildren(...found.findings.slice(0, 6).map((each) => make("div", { class: each.severity, tabIndex: 0, onclick: () => this.editor.go(each.from ?? 0, each.to ?? 0) },
       each.message, each.hint ? make("span", { class: "hint" }, ` ${each.hint}`) : "")));
     at("run").disabled = !found.rules.length;
@@ -111,9 +131,12 @@ class App {
   async drawRules() {
     const text = this.editor.text;
     const caret = this.editor.view.state.selection.main.head;
-    const here = this.rules.find((rule) => rule.span && rule.span[0] <= caret && caret <= rule.span[1]) ?? (this.rules.length > 3 ? this.rules[0] : null);
+    const here = this.rules.length > 3 ? this.ruleAt(caret) : null;
+    const wanted = `${document.documentElement.dataset.theme} ${here?.name ?? ""} ${text}`;
+    if (wanted === this.drawn) return;
+    this.drawn = wanted;
     const drawn = await ask("draw", { text, rule: here?.name ?? null }).catch(() => null);
-    if (!drawn || text !== this.editor.text) return;
+    if (!drawn || wanted !== this.drawn) return;
     const image = at("drawing-image");
     const old = image.src;
     const dark = document.documentElement.dataset.theme === "dark";
@@ -121,6 +144,12 @@ class App {
     image.src = URL.createObjectURL(new Blob([themed], { type: "image/svg+xml" }));
     image.alt = `Drawing of ${here?.name ?? this.rules.map((rule) => rule.name).join(", ")}: its automaton and its columns`;
     if (old.startsWith("blob:")) URL.revokeObjectURL(old);
+  }
+
+  // The rule in which a place stands, or the last one before it.
+  ruleAt(place) {
+    const before = this.rules.filter((rule) => rule.span && rule.span[0] <= place + 1);
+    return before.at(-1) ?? this.rules[0];
   }
 
   async run() {
@@ -137,15 +166,14 @@ class App {
   found(ran) {
     this.ran = ran;
     this.asked = null;
-    this.timeline.marked = new Set();
-    this.timeline.extra = null;
+    this.timeline.marked = [];
     this.summarise();
     this.timeline.refresh();
     this.pages["what-if"].ran();
     document.body.dataset.ran = ran.count;
   }
 
-  summarise() { summary(this.panel, this.events, this.ran, () => []); this.editor.highlight([]); }
+  summarise() { summary(this.panel, this.events, this.ran, (row) => this.why(row)); this.editor.highlight([]); }
 
   close() { this.asked = null; this.timeline.cursor = null; this.timeline.mark([]); this.summarise(); this.remember(); }
 
@@ -203,11 +231,9 @@ class App {
     say(`Opening ${name}…`);
     const opened = await guarded(() => ask("example", { name }));
     if (!opened) return;
-    const document_ = { name: `${name}.tesla`, text: opened.text, saved: false };
-    const known = this.documents.findIndex((each) => each.name === document_.name && !each.saved);
-    if (known >= 0) this.documents[known] = document_;
-    else { this.documents.push(document_); at("document").append(make("option", {}, document_.name)); }
-    this.openDocument(document_);
+    const ending = { Python: "py", ETALIS: "etalis", SQL: "sql" }[name.split(" in ")[1]] ?? "tesla";
+    this.open(`${name.split(" in ")[0]}.${ending}`, opened.text);
+    this.shown = name;
     this.timeline.keys = {};
     this.took(opened.events);
     await this.editor.analyse();
@@ -219,6 +245,7 @@ class App {
     say(`Loading ${file.name}…`);
     const loaded = await guarded(() => upload(file));
     if (!loaded) return;
+    this.shown = null;
     this.took(loaded);
     say(`${number(loaded.count)} events loaded${loaded.skipped ? `, ${number(loaded.skipped)} bad ones skipped` : ""}`);
     if (this.rules.length) await this.run();
@@ -258,42 +285,19 @@ class App {
   theme(name) {
     document.documentElement.dataset.theme = name;
     localStorage.setItem("theme", name);
-    this.timeline.draw();
-    this.pages["what-if"].restyle();
+    this.timeline.restyle();
+    for (const page of Object.values(this.pages)) page.restyle?.();
     if (this.rules.length) this.drawRules();
   }
 
-  // The state stands in the address, behind the #: it is never sent to a server, and a link to it restores the page.
-  remember() {
-    if (!document.body.dataset.ready) return;
+  // What a link to the page holds.
+  get state() {
     const view = this.timeline.view;
-    const state = { page: this.page, name: this.editor.name, text: this.editor.text, keys: this.timeline.keys, asked: this.asked, view: view ? [Math.round(view.start), Math.round(view.end)] : null };
-    history.replaceState(null, "", `#${btoa(characters(new TextEncoder().encode(JSON.stringify(state))))}`);
+    const pages = Object.fromEntries(Object.entries(this.pages).filter(([, page]) => page.state).map(([name, page]) => [name, page.state]));
+    return { page: this.page, name: this.editor.name, text: this.editor.text, keys: this.timeline.keys, asked: this.asked, example: this.shown, pages, view: view ? [Math.round(view.start), Math.round(view.end)] : null };
   }
 
-  recall() {
-    try {
-      const bytes = Uint8Array.from(atob(location.hash.slice(1)), (each) => each.charCodeAt(0));
-      const state = JSON.parse(new TextDecoder().decode(bytes));
-      return typeof state === "object" && state ? state : {};
-    } catch {
-      return {};
-    }
-  }
-
-  async share() {
-    this.remember();
-    await guarded(() => navigator.clipboard.writeText(location.href));
-    say("The link is copied: it opens the page as it is now, in this studio");
-  }
-
-  async report() {
-    if (!this.ran) { say("Run the rules first: a report is about what they found", true); return; }
-    const { start, end } = this.timeline.view;
-    const title = `${this.editor.name}: ${this.events.name}`;
-    const html = await guarded(() => askText("report", { title, start: Math.floor(start), end: Math.ceil(end), notes: "" }));
-    if (html) { download("cepheus-report.html", html, "text/html"); say("The report is saved"); }
-  }
+  remember() { this.share.remember(); }
 }
 
 const app = new App();

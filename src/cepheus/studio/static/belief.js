@@ -11,21 +11,32 @@ export class Belief {
     this.app = app;
     this.network = null;
     this.chosen = null;
-    this.rule = make("select", { id: "belief-rule", "aria-label": "Rule", onchange: () => { this.chosen = null; this.show(); } });
+    this.season = null; // the period whose table is edited: a number, "new", or null for the table outside all periods
+    this.rule = make("select", { id: "belief-rule", "aria-label": "Rule", onchange: () => { this.chosen = this.season = null; this.show(); } });
+    this.moment = make("input", { type: "datetime-local", id: "belief-time", step: 1, "aria-label": "Time, in UTC", onchange: () => this.show() });
+    this.when = make("label", { class: "quiet", hidden: true }, "at ", this.moment, " UTC");
+    this.none = make("div", { class: "empty" }, "Networks belong to rules of TESLA. Write one, or open an example.");
     this.probability = make("b", { id: "belief-probability" });
     this.graph = make("div", { class: "card", id: "belief-graph" });
     this.side = make("div", { class: "card", id: "belief-side" });
     this.file = make("input", { type: "file", accept: ".bif,.xdsl", hidden: true, onchange: () => this.read(this.file.files[0]) });
     page.append(
-      make("div", { class: "bar" }, make("label", { class: "quiet" }, "Rule ", this.rule), "Probability when all its parts are observed: ", this.probability, make("span", { class: "grow" }),
+      make("div", { class: "bar" }, make("label", { class: "quiet" }, "Rule ", this.rule), "Probability when all its parts are observed: ", this.probability, this.when, make("span", { class: "grow" }),
         make("button", { id: "add-node", onclick: () => this.addNode() }, "Add a node"), make("button", { onclick: () => this.file.click() }, "Import…"), this.file,
         make("button", { onclick: () => this.write("bif") }, "BIF"), make("button", { onclick: () => this.write("xdsl") }, "XDSL")),
-      make("div", { class: "split" }, this.graph, this.side));
+      make("div", { class: "split" }, this.graph, this.side), this.none);
   }
+
+  get at() { return this.moment.value && !this.when.hidden ? Date.parse(`${this.moment.value}Z`) * 1000 : null; }
+  get state() { return { rule: this.rule.value, chosen: this.chosen, at: this.moment.value }; }
+  restore(kept) { this.kept = kept; }
 
   shown() {
     const rules = this.app.rules.filter((rule) => rule.language === "tesla");
-    const kept = this.rule.value;
+    const kept = this.kept?.rule ?? this.rule.value;
+    if (this.kept) { this.chosen = this.kept.chosen; this.moment.value = this.kept.at ?? ""; this.when.hidden = !this.moment.value; this.kept = null; }
+    this.none.hidden = rules.length > 0;
+    for (const each of this.page.children) if (each !== this.none) each.hidden = !rules.length;
     this.rule.replaceChildren(...rules.map((rule) => make("option", { value: rule.name }, rule.name)));
     if (rules.some((rule) => rule.name === kept)) this.rule.value = kept;
     this.show();
@@ -35,23 +46,26 @@ export class Belief {
 
   async show() {
     if (!this.rule.value) return;
-    const found = await guarded(() => ask("belief", { text: this.app.editor.text, rule: this.rule.value }));
+    const found = await guarded(() => ask("belief", { text: this.app.editor.text, rule: this.rule.value, at: this.at }));
     if (found) this.take(found);
   }
 
   take(network) {
     this.network = network;
-    this.probability.textContent = network.probability.toFixed(6) + (network.scheduled ? " (changes with the time)" : "");
+    this.probability.textContent = network.probability.toFixed(6);
+    this.when.hidden = !network.scheduled;
+    this.when.title = network.changes ? `until ${network.changes}` : "without a time: what holds outside all periods";
     this.chosen = network.nodes.some((each) => each.name === this.chosen) ? this.chosen : network.nodes.find((each) => each.composite).name;
     this.drawGraph();
     this.drawSide();
   }
 
   async edit(change) {
-    const found = await guarded(() => ask("belief/edit", { text: this.app.editor.text, rule: this.rule.value, ...change }));
+    const found = await guarded(() => ask("belief/edit", { text: this.app.editor.text, rule: this.rule.value, at: this.at, ...change }));
     if (!found) return false;
     this.take(found);
     this.app.editor.text = found.text;
+    this.app.remember();
     say(`${found.rule}: probability ${found.probability.toFixed(6)}`);
     return true;
   }
@@ -71,7 +85,7 @@ export class Belief {
       });
       const css = [each.composite && "composite", each.observed && "observed", each.name === this.chosen && "chosen"].filter(Boolean).join(" ");
       const label = `${each.name}${each.observed ? `, observed ${each.observed}` : ""}: ${each.states.map((state) => `${state} ${each.posterior[state].toFixed(3)}`).join(", ")}`;
-      svg.append(node(places.get(each.name), each.width, each.height, { label, css, chosen: () => { this.chosen = each.name; this.drawGraph(); this.drawSide(); } },
+      svg.append(node(places.get(each.name), each.width, each.height, { label, css, chosen: () => { this.chosen = each.name; this.season = null; this.drawGraph(); this.drawSide(); this.app.remember(); } },
         text(10, 18, each.name.length > 20 ? `${each.name.slice(0, 19)}…` : each.name), ...bars));
     }
     this.graph.replaceChildren(svg);
@@ -90,9 +104,13 @@ export class Belief {
 
   table(each) {
     if (each.numeric) return [make("p", { class: "quiet" }, "A number with a distribution: its bands are shown. Edit it in the rule text.")];
-    const rows = each.rows.map((row) => [...row]);
+    const season = typeof this.season === "number" ? each.seasons[this.season] : null;
+    const rows = (season?.rows ?? each.rows).map((row) => [...row]);
+    const start = make("input", { type: "text", size: 9, value: season?.start ?? "07:00", "aria-label": "From" });
+    const end = make("input", { type: "text", size: 9, value: season?.end ?? "09:30", "aria-label": "To" });
+    const period = () => (this.season === null ? {} : { season: typeof this.season === "number" ? this.season : null, period: [start.value, end.value] });
     const sums = rows.map(() => make("td", { class: "number" }));
-    const save = make("button", { id: "save-table", class: "main", onclick: () => this.edit({ node: each.name, parents: each.parents, states: each.states, rows }) }, "Set table");
+    const save = make("button", { id: "save-table", class: "main", onclick: () => this.set(each, rows, period()) }, "Set table");
     const check = () => {
       let right = true;
       rows.forEach((row, place) => {
@@ -113,7 +131,23 @@ export class Belief {
         } }))), sums[place]));
     check();
     return [make("table", { class: "cpt" }, make("tr", {}, ...each.parents.map((parent) => make("th", {}, parent)), ...each.states.map((state) => make("th", {}, state)), make("th", {}, "")), ...cells),
-      make("div", { class: "bar" }, save, each.seasons ? make("span", { class: "quiet" }, `and ${each.seasons} tables of periods, in the rule text`) : "")];
+      make("div", { class: "bar" }, save, typeof this.season === "number" ? make("button", { onclick: () => { const place = this.season; this.season = null; this.edit({ node: each.name, season: place }); } }, "Remove the period") : ""),
+      this.schedule(each, start, end)];
+  }
+
+  // The schedule: which period the table above is for.
+  schedule(each, start, end) {
+    if (each.composite && !each.parents.length && !each.added) return "";
+    const choose = (value) => { this.season = value === "" ? null : value === "new" ? "new" : +value; this.drawSide(); };
+    const periods = each.seasons.map((season, place) => make("option", { value: place, selected: this.season === place }, `from ${season.start} to ${season.end}`));
+    return make("div", { class: "bar", id: "schedule" }, make("span", { class: "quiet" }, "Schedule: this table holds "),
+      make("select", { "aria-label": "Period of the table", onchange: (change) => choose(change.target.value) }, make("option", { value: "", selected: this.season === null }, each.seasons.length ? "at all other times" : "at all times"), ...periods,
+        make("option", { value: "new", selected: this.season === "new" }, "in a new period…")),
+      ...(this.season === null ? [] : [start, "to", end, make("span", { class: "quiet" }, "07:00, Mon 07:00, 12-01; UTC")]));
+  }
+
+  async set(each, rows, period) {
+    if (await this.edit({ node: each.name, parents: each.parents, states: each.states, rows, ...period }) && this.season === "new") { this.season = this.network.nodes.find((one) => one.name === each.name).seasons.length - 1; this.drawSide(); }
   }
 
   parents(each) {

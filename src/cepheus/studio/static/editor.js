@@ -2,7 +2,7 @@
 import {
   EditorState, StateEffect, StateField, EditorView, Decoration, keymap, lineNumbers, highlightActiveLine,
   highlightActiveLineGutter, drawSelection, hoverTooltip, defaultKeymap, history, historyKeymap, indentWithTab,
-  bracketMatching, autocompletion, completionKeymap, snippet, lintGutter, setDiagnostics, searchKeymap,
+  bracketMatching, indentOnInput, closeBrackets, closeBracketsKeymap, autocompletion, completionKeymap, snippet, lintGutter, setDiagnostics, searchKeymap,
 } from "./vendor/codemirror.js";
 import { ask } from "./api.js";
 import { make } from "./dom.js";
@@ -28,7 +28,7 @@ function decorations(effect, css) {
 }
 
 export class Editor {
-  constructor(parent, { changed, run, format }) {
+  constructor(parent, { changed, moved, run, format }) {
     this.name = "untitled.tesla";
     this.changed = changed;
     this.timer = 0;
@@ -43,13 +43,16 @@ export class Editor {
         doc: "",
         extensions: [
           keymap.of(keys), EditorView.cspNonce.of(nonce), lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(),
-          drawSelection(), history(), bracketMatching(), lintGutter(),
+          drawSelection(), history(), bracketMatching(), closeBrackets(), indentOnInput(), lintGutter(),
           autocompletion({ override: [(context) => this.complete(context)] }),
           hoverTooltip((view, place) => this.hover(place)),
-          keymap.of([...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+          keymap.of([...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
           decorations(setColours, (kind) => `t-${kind}`), decorations(setParts, () => "t-part"),
           EditorView.contentAttributes.of({ "aria-label": "Rule text", spellcheck: "false" }),
-          EditorView.updateListener.of((update) => update.docChanged && this.wait()),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) this.wait();
+            else if (update.selectionSet) { clearTimeout(this.resting); this.resting = setTimeout(moved, 200); }
+          }),
         ],
       }),
     });

@@ -1,14 +1,16 @@
 // The timeline: lanes on a canvas. The server counts; here at most a few thousand items are drawn per frame.
 import { ask } from "./api.js";
-import { at, clock, colour, duration, guarded, make, number, shown } from "./dom.js";
+import { at, clock, colour, duration, guarded, make, number, say, shown } from "./dom.js";
 
 const LANE = 34;
 const AXIS = 26;
 const NAMES = 150;
+const INKS = ["card", "made", "given", "text", "quiet", "line", "soft", "accent", "good"];
 
 export class Timeline {
-  constructor(holder, { chosen, moment, moved }) {
+  constructor(holder, { chosen, moment, moved, source = (wanted) => ask("timeline", wanted) }) {
     this.holder = holder;
+    this.source = source;
     this.chosen = chosen;
     this.moment = moment;
     this.moved = moved;
@@ -17,18 +19,24 @@ export class Timeline {
     this.data = null;
     this.keys = {};
     this.hidden = [];
-    this.marked = new Set();
+    this.marked = [];
     this.cursor = null;
-    this.extra = null;
+    this.standing = null; // the event at which the keyboard stands: its lane's name and row
+    this.waiting = 0;
     this.labels = [];
     this.frames = [];
     this.asking = null;
     this.again = false;
-    this.canvas = make("canvas", { tabIndex: 0, role: "img", "aria-label": "Timeline of events" });
+    this.canvas = make("canvas", { tabIndex: 0, role: "img", "aria-label": "Timeline of events", "aria-describedby": "timeline-keys" });
     holder.append(this.canvas);
+    if (!at("timeline-keys")) holder.append(make("span", { id: "timeline-keys", class: "visually-hidden" },
+      "Arrows left and right pan, plus and minus zoom, Home shows all. Arrows up and down choose a lane, Shift with left and right goes from event to event, Enter tells why."));
+    this.restyle();
     this.listen();
     new ResizeObserver(() => this.draw()).observe(holder);
   }
+
+  restyle() { this.colours = Object.fromEntries(INKS.map((name) => [name, colour(name)])); this.draw(); }
 
   listen() {
     const canvas = this.canvas;
@@ -64,9 +72,42 @@ export class Timeline {
       const actions = {
         ArrowLeft: () => this.pan(-this.span / 5), ArrowRight: () => this.pan(this.span / 5), "+": () => this.zoom(0.7, middle),
         "=": () => this.zoom(0.7, middle), "-": () => this.zoom(1.4, middle), Home: () => this.all(),
+        ArrowUp: () => this.walk(-1), ArrowDown: () => this.walk(1), Enter: () => this.enter(),
       };
+      if (key.shiftKey && (key.key === "ArrowLeft" || key.key === "ArrowRight")) { key.preventDefault(); this.step(key.key === "ArrowLeft"); return; }
       if (actions[key.key]) { key.preventDefault(); actions[key.key](); }
     });
+  }
+
+  // The keyboard: a lane is chosen, then one goes from event to event in it.
+  walk(by) {
+    const lanes = this.lanes.filter((lane) => !lane.what);
+    if (!lanes.length) return;
+    const at = lanes.findIndex((lane) => lane.name === this.standing?.lane && lane.found === this.standing?.found);
+    const lane = lanes[Math.max(0, Math.min(lanes.length - 1, at < 0 ? 0 : at + by))];
+    this.standing = { lane: lane.name, found: lane.found, row: null };
+    say(`Lane ${lane.name}, ${number(lane.count)} events here`);
+    this.draw();
+  }
+
+  async step(back) {
+    if (!this.standing) this.walk(0);
+    if (!this.standing) return;
+    const { lane, found, row } = this.standing;
+    const from = row === null ? (back ? this.view.end : this.view.start) : this.cursor;
+    const next = await guarded(() => ask("step", { name: lane, found, keys: this.keys, time: Math.round(from), row, back }));
+    if (!next) { say(`No ${back ? "earlier" : "later"} event in lane ${lane}`); return; }
+    this.standing = { lane, found, row: next.row };
+    this.cursor = next.event.time;
+    if (this.cursor < this.view.start || this.cursor > this.view.end) this.show(this.cursor - this.span / 2, this.cursor + this.span / 2);
+    say(`${next.event.type} at ${next.event.when}: ${Object.entries(next.event.attributes).map(([name, value]) => `${name} ${shown(value)}`).join(", ")}`);
+    this.draw();
+  }
+
+  enter() {
+    if (this.standing?.row === undefined || this.standing?.row === null) { this.moment((this.view.start + this.view.end) / 2); return; }
+    const lane = this.lanes.find((each) => each.name === this.standing.lane && each.found === this.standing.found);
+    this.chosen(this.standing.row, this.standing.found, lane);
   }
 
   get width() { return Math.max(50, this.canvas.clientWidth - NAMES - 8); }
@@ -105,7 +146,7 @@ export class Timeline {
     if (this.asking) { this.again = true; return; }
     const began = performance.now();
     const { start, end } = this.view;
-    this.asking = ask("timeline", {
+    this.asking = this.source({
       start: Math.floor(start), end: Math.ceil(end), width: Math.floor(this.width), keys: this.keys, hidden: this.hidden,
     });
     const data = await guarded(() => this.asking);
@@ -121,18 +162,21 @@ export class Timeline {
   }
 
   mark(events) {
-    this.marked = new Set(events.map((event) => `${event.type}@${event.time}`));
+    const known = new Map(events.map((event) => [`${event.type}@${event.time}@${event.id}`, event]));
+    this.marked = [...known.values()];
     this.draw();
   }
 
-  get lanes() {
-    const extra = (this.extra ?? []).map((lane) => ({ ...lane, name: `${lane.name} (what if)`, what: true }));
-    return [...extra, ...(this.data?.lanes ?? [])];
-  }
+  get lanes() { return this.data?.lanes ?? []; }
 
   draw() {
-    if (!this.view) return;
+    if (this.waiting || !this.view) return;
+    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.paint(); });
+  }
+
+  paint() {
     const canvas = this.canvas;
+    if (!this.holder.clientWidth) return;
     const lanes = this.lanes;
     const height = Math.max(lanes.length * LANE + AXIS + 6, this.holder.clientHeight - 4);
     const scale = window.devicePixelRatio || 1;
@@ -146,10 +190,10 @@ export class Timeline {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, wide, height);
     pen.font = "12px system-ui, sans-serif";
-    this.colours = { made: colour("made"), given: colour("given"), text: colour("text"), quiet: colour("quiet"), line: colour("line"), soft: colour("soft"), accent: colour("accent"), good: colour("good") };
     this.drawLabels(pen, lanes.length * LANE + AXIS);
     this.drawAxis(pen, height);
     lanes.forEach((lane, place) => this.drawLane(pen, lane, AXIS + place * LANE));
+    lanes.forEach((lane, place) => this.drawMarks(pen, lane, AXIS + place * LANE));
     if (this.cursor !== null) {
       const x = this.xAt(this.cursor);
       pen.strokeStyle = this.colours.accent;
@@ -189,6 +233,10 @@ export class Timeline {
 
   drawLane(pen, lane, top) {
     const ink = lane.what ? this.colours.good : lane.found ? this.colours.made : this.colours.given;
+    if (this.standing?.lane === lane.name && this.standing.found === lane.found && !lane.what) {
+      pen.fillStyle = this.colours.soft;
+      pen.fillRect(0, top, NAMES - 4, LANE - 1);
+    }
     pen.fillStyle = this.colours.text;
     pen.textAlign = "left";
     const fits = (text) => { let cut = text; while (pen.measureText(cut).width > NAMES - 18 && cut.length > 4) cut = `${cut.slice(0, -2)}…`; return cut; };
@@ -221,13 +269,29 @@ export class Timeline {
     for (const time of lane.times) {
       const x = this.xAt(time);
       if (x < NAMES || x > NAMES + this.width) continue;
-      const marked = this.marked.has(`${lane.type}@${time}`);
-      pen.fillStyle = marked ? this.colours.accent : ink;
-      pen.globalAlpha = this.marked.size && !marked ? 0.4 : 1;
-      if (lane.found || marked) {
-        pen.beginPath(); pen.arc(x, top + LANE / 2 + 1, marked ? 6 : 4.5, 0, 7); pen.fill();
+      pen.fillStyle = ink;
+      pen.globalAlpha = this.marked.length ? 0.4 : 1;
+      if (lane.found) {
+        pen.beginPath(); pen.arc(x, top + LANE / 2 + 1, 4.5, 0, 7); pen.fill();
       } else pen.fillRect(x - 1, base - tall * 0.75, 2.2, tall * 0.75);
       pen.globalAlpha = 1;
+    }
+  }
+
+  // The parts of what is explained, also where the lane only counts.
+  drawMarks(pen, lane, top) {
+    if (lane.what) return;
+    const attribute = this.keys[lane.type];
+    for (const event of this.marked) {
+      if (event.type !== lane.type || Boolean(event.rule) !== lane.found) continue;
+      if (lane.key !== null && lane.key !== "others" && attribute && String(event.attributes[attribute] ?? "(none)") !== lane.key && Number(event.attributes[attribute]) !== Number(lane.key)) continue;
+      const x = this.xAt(event.time);
+      if (x < NAMES || x > NAMES + this.width) continue;
+      pen.fillStyle = this.colours.accent;
+      pen.strokeStyle = this.colours.card;
+      pen.lineWidth = 2;
+      pen.beginPath(); pen.arc(x, top + LANE / 2 + 1, 6.5, 0, 7); pen.fill(); pen.stroke();
+      pen.lineWidth = 1;
     }
   }
 
@@ -250,33 +314,36 @@ export class Timeline {
   async hover(move) {
     const tip = at("tooltip");
     const hit = this.view && this.data && move.offsetX > NAMES ? this.hit(move.offsetX, move.offsetY) : null;
-    if (!hit || (hit.row === undefined && !hit.count)) { tip.hidden = true; this.canvas.style.cursor = "grab"; return; }
+    if (!hit || (hit.row === undefined && !hit.count)) {
+      const label = move.offsetX > NAMES && this.view ? this.labels.find((each) => each.start <= this.timeAt(move.offsetX) && this.timeAt(move.offsetX) <= each.end) : null;
+      if (label) { this.tip(tip, move, make("b", {}, label.title), make("div", { class: "quiet" }, `staged, for ${label.finds.join(", ") || "no rule"}`)); return; } tip.hidden = true; this.canvas.style.cursor = "grab"; return; }
     this.canvas.style.cursor = "pointer";
-    tip.style.left = `${Math.min(move.clientX + 14, innerWidth - 300)}px`;
-    tip.style.top = `${Math.min(move.clientY + 14, innerHeight - 120)}px`;
-    if (hit.row === undefined) {
-      tip.textContent = `${number(hit.count)} ${hit.lane.name} in ${duration(hit.step)} from ${clock(hit.from, 1e6)}`;
-      tip.hidden = false;
-      return;
-    }
+    if (hit.row === undefined) { this.tip(tip, move, `${number(hit.count)} ${hit.lane.name} in ${duration(hit.step)} from ${clock(hit.from, 1e6)}`); return; }
+    if (hit.lane.what) { this.tip(tip, move, `${hit.lane.name} at ${clock(hit.time, 1e6)}`); return; }
     const key = `${hit.lane.found}-${hit.row}`;
     if (this.told?.key !== key) {
       this.told = { key, event: null };
-      this.told = { key, event: hit.lane.what ? null : await guarded(() => ask("event", { row: hit.row, found: hit.lane.found })) };
+      this.told = { key, event: await guarded(() => ask("event", { row: hit.row, found: hit.lane.found })) };
     }
     const event = this.told.event;
     if (!event) return;
     const rows = Object.entries(event.attributes).map(([name, value]) => make("div", {}, `${name} = ${shown(value)}`, event.errors[name] ? ` ± ${event.errors[name]}` : ""));
-    tip.replaceChildren(make("b", {}, event.type), make("div", { class: "quiet" }, event.when), ...rows,
+    this.tip(tip, move, make("b", {}, event.type), make("div", { class: "quiet" }, event.when), ...rows,
       event.probability < 1 ? make("div", {}, `probability ${event.probability.toFixed(4)}`) : "");
+  }
+
+  tip(tip, move, ...inside) {
+    tip.replaceChildren(...inside);
     tip.hidden = false;
+    tip.style.left = `${Math.max(4, Math.min(move.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${Math.min(move.clientY + 14, innerHeight - tip.offsetHeight - 8)}px`;
   }
 
   click(up) {
     if (!this.view || up.offsetX < NAMES) return;
     this.canvas.focus();
     const hit = this.hit(up.offsetX, up.offsetY);
-    if (hit?.row !== undefined && !hit.lane.what) { this.chosen(hit.row, hit.lane.found, hit.lane); return; }
+    if (hit?.row !== undefined && !hit.lane.what) { this.standing = { lane: hit.lane.name, found: hit.lane.found, row: hit.row }; this.cursor = hit.time; this.chosen(hit.row, hit.lane.found, hit.lane); return; }
     if (hit?.lane.bins) { this.zoom(0.3, this.timeAt(up.offsetX)); return; }
     this.cursor = this.timeAt(up.offsetX);
     this.draw();

@@ -2,6 +2,16 @@
 import uPlot from "./vendor/uplot.js";
 import { ask } from "./api.js";
 import { colour, duration, guarded, make, number, say } from "./dom.js";
+import { Timeline } from "./timeline.js";
+
+// Labels as a person writes them: a line for each, one time or two.
+function labelled(text) {
+  return text.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => line.split(/\s+(?:to\s+)?/).map((time) => {
+    const at = Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(time) ? time : `${time}Z`);
+    if (Number.isNaN(at)) throw new Error(`'${time}' is no time: write 2026-01-01T09:00:00, or two of them for a stretch`);
+    return at * 1000;
+  }));
+}
 
 export class WhatIf {
   constructor(page, app) {
@@ -19,20 +29,30 @@ export class WhatIf {
     this.high = make("input", { type: "number", step: "any", "aria-label": "To", title: "To" });
     this.labelled = make("input", { type: "checkbox", id: "use-labels" });
     this.chart = make("div", { id: "sweep-chart" });
+    this.own = make("textarea", { id: "labels", rows: 3, hidden: true, "aria-label": "Times at which it should have been found", placeholder: "2026-01-01T09:20:00\n2026-01-01T09:40:00 2026-01-01T09:50:00", oninput: () => { this.labelled.disabled = false; this.labelled.checked = Boolean(this.own.value.trim()); } });
+    const compare = make("div", { class: "canvas-holder compare", id: "compare" });
     this.choice.onchange = () => this.bounds();
     page.append(
       make("div", { class: "card", id: "knobs-card" }, make("div", { class: "bar" }, make("h2", {}, "What if the numbers were others?"), make("span", { class: "grow" }),
         make("button", { onclick: () => this.reset() }, "Reset"), make("button", { id: "apply-knobs", onclick: () => this.apply() }, "Write into the rules")), this.counts, this.list),
+      compare,
       make("div", { class: "card", id: "sweep-card" }, make("div", { class: "bar" }, make("h2", {}, "Sweep"), this.choice, this.low, "to", this.high,
-        make("label", { class: "quiet" }, this.labelled, " precision and recall by labels"), make("button", { id: "sweep", class: "main", onclick: () => this.sweep() }, "Sweep")), this.chart));
+        make("label", { class: "quiet" }, this.labelled, " precision and recall by labels"), make("button", { id: "own-labels", onclick: () => { this.own.hidden = !this.own.hidden; } }, "Labels…"),
+        make("button", { id: "sweep", class: "main", onclick: () => this.sweep() }, "Sweep")), this.own, this.chart));
+    this.compare = new Timeline(compare, {
+      chosen: (row) => { this.app.turn("timeline"); this.app.why(row); }, moment: () => {}, moved: () => {}, source: (view) => this.turn(view),
+    });
   }
 
+  get state() { return { values: this.values }; }
+  restore(kept) { this.kept = kept.values; }
+
   changed() { this.shown(); }
-  ran() { this.base = this.app.ran?.counts ?? {}; this.values = {}; if (this.app.page === "what-if") this.shown(true); }
+  ran() { this.base = this.app.ran?.counts ?? {}; this.values = {}; this.text = null; if (this.app.page === "what-if") this.shown(true); }
 
   async shown(always = false) {
     const text = this.app.editor.text;
-    if (text === this.text && !always) return;
+    if (text === this.text && !always) { this.look(); return; }
     const knobs = await ask("knobs", { text }).catch(() => null);
     if (!knobs) return;
     this.text = text;
@@ -42,8 +62,20 @@ export class WhatIf {
     this.list.replaceChildren(...(knobs.length ? knobs.map((knob) => this.slider(knob)) : [make("p", { class: "quiet" }, "These rules have no numbers to turn.")]));
     this.choice.replaceChildren(...knobs.map((knob) => make("option", { value: knob.name }, knob.name)));
     this.bounds();
-    this.labelled.disabled = !this.app.events?.labels.length;
+    this.labelled.disabled = !this.app.events?.labels.length && !this.own.value.trim();
     this.tell(this.base, null);
+    for (const knob of knobs) if (this.kept?.[knob.name] !== undefined) { knob.range.value = this.values[knob.name] = this.kept[knob.name]; knob.show(); }
+    this.kept = null;
+    this.look();
+  }
+
+  // The timeline of what was found shows the stretch that the page Timeline shows.
+  look() {
+    const view = this.app.timeline.view;
+    if (!view || !this.app.events) return;
+    this.compare.whole = this.app.timeline.whole;
+    this.compare.labels = this.app.events.labels;
+    this.compare.show(view.start, view.end);
   }
 
   slider(knob) {
@@ -52,8 +84,9 @@ export class WhatIf {
     const value = make("output", {}, show(knob.value));
     const step = knob.whole && !time ? 1 : (knob.high - knob.low) / 400;
     const range = make("input", { type: "range", min: knob.low, max: knob.high, step, value: knob.value, "aria-label": knob.name,
-      oninput: () => { this.values[knob.name] = +range.value; value.textContent = show(+range.value); this.wait(); } });
+      oninput: () => { this.values[knob.name] = +range.value; knob.show(); this.wait(); } });
     range.value = knob.value;
+    knob.show = () => { value.textContent = show(+range.value); range.setAttribute("aria-valuetext", value.textContent); };
     knob.range = range;
     knob.output = value;
     return make("div", { class: "knob" }, make("span", {}, make("span", { class: "quiet" }, `${knob.rule} `), make("code", {}, knob.text)), range, value,
@@ -70,21 +103,16 @@ export class WhatIf {
     this.low.title = this.high.title = scale === 1 ? "a number" : "seconds";
   }
 
-  wait() { clearTimeout(this.timer); this.timer = setTimeout(() => this.turn(), 120); }
+  wait() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => { this.app.remember(); if (this.app.events) this.compare.refresh(); else say("Open a file of events first", true); }, 120);
+  }
 
-  async turn() {
-    if (!this.app.events) { say("Open a file of events first", true); return; }
-    if (this.turning) { this.again = true; return; }
-    this.turning = true;
-    const view = this.app.timeline.view;
-    const told = await guarded(() => ask("turn", { text: this.text, values: this.values,
-      view: { start: Math.floor(view.start), end: Math.ceil(view.end), width: 800, keys: {} } }));
-    this.turning = false;
-    if (told) {
-      this.tell(told.counts, told.seconds);
-      this.app.timeline.extra = told.lanes;
-    }
-    if (this.again) { this.again = false; this.turn(); }
+  async turn(view) {
+    const told = await ask("turn", { text: this.text, values: this.values, view: { start: view.start, end: view.end, width: view.width, keys: {} } });
+    this.tell(told.counts, Object.keys(this.values).length ? told.seconds : null);
+    const shown = told.lanes.map((lane, place) => (place < told.changed ? { ...lane, name: `${lane.name} (what if)`, what: true } : lane));
+    return { start: view.start, end: view.end, lanes: Object.keys(this.values).length ? shown : shown.filter((lane) => !lane.what) };
   }
 
   tell(counts, seconds) {
@@ -100,11 +128,12 @@ export class WhatIf {
   reset() {
     this.values = {};
     for (const knob of this.knobs) { knob.range.value = knob.value; knob.output.textContent = knob.shown; }
-    this.app.timeline.extra = null;
     this.tell(this.base, null);
+    this.look();
   }
 
   apply() {
+    if (this.app.language !== "tesla") { say("Numbers are written into rules of TESLA; here, change them in the text", true); return; }
     const turned = this.knobs.filter((knob) => this.values[knob.name] !== undefined && knob.span);
     for (const knob of [...turned].sort((a, b) => b.span[0] - a.span[0])) {
       const old = this.text.slice(...knob.span);
@@ -119,16 +148,17 @@ export class WhatIf {
 
   async sweep() {
     if (!this.app.events) { say("Open a file of events first", true); return; }
+    if (!this.choice.value) { say("These rules have no numbers to sweep", true); return; }
     say("Sweeping…");
-    const found = await guarded(() => ask("sweep", { text: this.text, knob: this.choice.value, low: +this.low.value * this.scale, high: +this.high.value * this.scale,
-      steps: 21, use_labels: this.labelled.checked }));
+    const found = await guarded(async () => ask("sweep", { text: this.text, knob: this.choice.value, low: +this.low.value * this.scale, high: +this.high.value * this.scale,
+      steps: 21, labels: this.labelled.checked ? labelled(this.own.value) : [], use_labels: this.labelled.checked }));
     if (!found) return;
     this.found = found;
     this.plot();
     say(`${found.points.length} values tried`);
   }
 
-  restyle() { if (this.found) this.plot(); }
+  restyle() { this.compare.restyle(); if (this.found) this.plot(); }
 
   plot() {
     const { points, composite, knob } = this.found;

@@ -2,6 +2,8 @@
 import { ask } from "./api.js";
 import { eventLine, guarded, make, number } from "./dom.js";
 
+const MOST_LISTED = 50;
+
 export function eventsOf(tree) {
   return [tree.event, ...tree.parts.flatMap(eventsOf)];
 }
@@ -57,11 +59,32 @@ export function summary(panel, events, ran, choose) {
     return;
   }
   const found = Object.entries(ran.counts);
+  const list = make("div", { id: "found-list" });
+  const listed = { type: null, first: 0 };
+  const show = async (more) => {
+    if (!more) { listed.first = 0; list.replaceChildren(); }
+    const told = await guarded(() => ask("found", { first: listed.first, count: MOST_LISTED, type: listed.type }));
+    if (!told) return;
+    listed.first += told.events.length;
+    list.querySelector("button")?.remove();
+    list.append(...told.events.map((event) => make("div", {}, eventLine(event, () => choose(event.row)))),
+      ...(listed.first < told.total ? [make("button", { onclick: () => show(true) }, `${number(Math.min(MOST_LISTED, told.total - listed.first))} more of ${number(told.total)}`)] : []));
+  };
+  const chips = found.map(([name, count]) => {
+    const chip = make("button", { class: "chip", "aria-pressed": "false", title: `List only ${name}`, onclick: () => {
+      listed.type = listed.type === name ? null : name;
+      for (const each of chips) each.setAttribute("aria-pressed", String(each === chip && listed.type === name));
+      show(false);
+    } }, `${name} ${number(count)}`);
+    return chip;
+  });
   panel.replaceChildren(
     make("h2", {}, `${number(ran.count)} composite event${ran.count === 1 ? "" : "s"} in ${ran.seconds.toFixed(2)} s`),
-    make("div", {}, ...found.map(([name, count]) => make("span", { class: "chip" }, `${name} ${number(count)}`))),
+    ...ran.warnings.map((text) => make("div", { class: "warned" }, text)),
+    make("div", {}, ...chips),
     make("p", { class: "quiet" }, ran.count
-      ? "Click a composite event on the timeline to see why it was found. Click an empty place of a lane, or choose a rule, to ask why it did not fire there."
+      ? "Click a composite event, here or on the timeline, to see why it was found. Click an event or an empty place of the timeline to ask why a rule did not fire there."
       : "Nothing was found. Click a place on the timeline and ask why a rule did not fire there."),
-    ...choose());
+    list);
+  if (ran.count) show(false);
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, takewhile, tee
 from random import Random
@@ -192,20 +192,25 @@ class Run:
     outcome: Outcome
 
 
-def run_plan(plan: Plan) -> Run:
+Counting = Callable[[Network | FaultyNetwork], Traffic]
+"""Makes what traffic is counted by, when counting begins."""
+
+
+def run_plan(plan: Plan, counting: Counting = lambda _: Traffic()) -> Run:
     """Simulate a plan: first everything is set up, then sources publish and traffic is counted after a warm-up."""
     with collector_at_rest():  # events and messages have no cycles, and there are many of them
-        return _run(plan) if plan.scenario.faults is None else _run_faulty(plan, plan.scenario.faults)
+        faults = plan.scenario.faults
+        return _run(plan, counting) if faults is None else _run_faulty(plan, faults, counting)
 
 
-def _run(plan: Plan) -> Run:
+def _run(plan: Plan, counting: Counting) -> Run:
     scenario = plan.scenario
     network = Network(plan.links, scenario.options, plan.processors, scenario.bandwidth)
     set_up(plan, network)
     feed = Feed(plan, network)
     feed.begin()
     network.run(feed.start + scenario.warm_up)
-    network.traffic = Traffic()
+    network.traffic = counting(network)
     network.receipts.clear()
     published = feed.published
     began = process_time()
@@ -213,7 +218,7 @@ def _run(plan: Plan) -> Run:
     return Run(plan, network, _outcome(plan, network, feed.published - published, process_time() - began))
 
 
-def _run_faulty(plan: Plan, faults: Faults) -> Run:
+def _run_faulty(plan: Plan, faults: Faults, counting: Counting) -> Run:
     """Do the same with faults; they begin after the warm-up, and after the end all that is under way arrives."""
     scenario = plan.scenario
     calm = Faults(checkpoint_every=faults.checkpoint_every)
@@ -223,7 +228,7 @@ def _run_faulty(plan: Plan, faults: Faults) -> Run:
     middle, end = begin + scenario.warm_up, begin + scenario.warm_up + scenario.duration
     warming, measured = tee(publications(plan, begin))
     skipped = feed_faulty(plan, network, warming, middle)
-    network.traffic = Traffic()
+    network.traffic = counting(network)
     network.receipts.clear()
     network.inject(faults.later(middle, end))
     began = process_time()

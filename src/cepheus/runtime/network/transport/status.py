@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cepheus.core.errors import OptionError
 from cepheus.core.extras import require
 from cepheus.engine.base.ties import TieCounts
+from cepheus.runtime.embedded.rule_changes import rule_text
 from cepheus.runtime.network.processor.tree import Tree
 from cepheus.runtime.network.protocol.messages import VERSION
 from cepheus.runtime.network.transport.host import CLIENT_PREFIX, NodeHost
@@ -34,6 +35,10 @@ def status_of(host: NodeHost, port: int) -> dict[str, Any]:
         "lost": sorted(processor.absent),
         "seconds": round(time.time() - host.started, 3),
         "rules": [str(name) for name in processor.rules],
+        "deployed": {
+            str(name): {"composite": ordered.rule.composite.name, "text": rule_text(ordered.rule)}
+            for name, ordered in processor.rules.items()
+        },
         "types": host.types.known(processor).to_json(),
         "trees": [_tree(tree) for tree in processor.trees.by_name.values()],
         "links": [_link(host, name) for name in host.neighbours],
