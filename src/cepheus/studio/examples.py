@@ -21,7 +21,7 @@ class Example:
     events: Callable[[], list[Event]]
 
 
-FIRE = """// A fire: smoke where it was hot within the last five minutes, unless it rains there.
+FIRE = """// A fire: smoke where it was hot in the last five minutes, without rain.
 define Fire(area: string, temp: double)
 from   Smoke(area=$a) and
        last Temp(area=$a and value>45) within 5 min from Smoke and
@@ -29,7 +29,7 @@ from   Smoke(area=$a) and
 where  area=Smoke.area and temp=Temp.value
 """
 
-_FIRE_IN_PYTHON = """# The same rule as typed Python. The studio reads it, and runs nothing of it.
+_FIRE_IN_PYTHON = """# The same rule as typed Python: it is read, and not run.
 from cepheus.typed import Composite, Event, last, no, rule
 
 
@@ -58,14 +58,14 @@ def fire(smoke: Smoke) -> Fire:
     return Fire(area=smoke.area, temp=temp.value)
 """
 
-_ORDERS = """% An order that was paid and then shipped, all within six hours: intervals, in the ETALIS language.
+_ORDERS = """% An order that was paid and then shipped, within six hours: ETALIS.
 delivered(Order, Price) <- (ordered(Order, Price) SEQ paid(Order) SEQ shipped(Order)).6 h.
 
 % One that was shipped and not paid in between.
 given_away(Order) <- (NOT(paid(Order)).[ordered(Order, Price), shipped(Order)]).6 h.
 """
 
-_DIPS = """-- A price that falls at least twice and then rises above where it was: MATCH_RECOGNIZE of SQL.
+_DIPS = """-- A price that falls at least twice, then rises: MATCH_RECOGNIZE of SQL.
 SELECT * FROM Price MATCH_RECOGNIZE (
   PARTITION BY symbol
   ORDER BY time

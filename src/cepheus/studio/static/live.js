@@ -49,7 +49,7 @@ export class Live {
   offer(sources) {
     this.options = sources;
     this.source.replaceChildren(...sources.map(({ kind, source }) => make("option", {}, `${KINDS[kind]} ${source}`)));
-    for (const each of this.body) each.hidden = !sources.length || each === this.change;
+    for (const each of this.body) each.hidden = !sources.length || each === this.change || each === this.chart;
     this.none.hidden = sources.length > 0;
     this.named();
   }
@@ -146,6 +146,7 @@ export class Live {
   }
 
   plot(rates) {
+    this.chart.hidden = rates.length < 2;
     if (rates.length < 2) return;
     const data = [rates.map((each) => each[0]), rates.map((each) => each[1]), rates.map((each) => each[2])];
     if (this.drawn) { this.drawn.setData(data); return; }

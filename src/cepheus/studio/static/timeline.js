@@ -227,7 +227,7 @@ export class Timeline {
       pen.globalAlpha = 0.55;
       pen.beginPath(); pen.moveTo(x, AXIS - 6); pen.lineTo(x, height); pen.stroke();
       pen.globalAlpha = 1;
-      pen.fillText(clock(time, step * 12), x, 14);
+      if (x < NAMES + this.width - 22) pen.fillText(clock(time, step * 12), x, 14);
     }
   }
 
