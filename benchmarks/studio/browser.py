@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
@@ -48,9 +47,9 @@ def launched() -> Iterator[Browser | None]:
 
 
 @contextmanager
-def running(workspace: Workspace, follow: Sequence[Path] = ()) -> Iterator[Studio]:
+def running(workspace: Workspace, sources: Sources | None = None) -> Iterator[Studio]:
     """A studio that serves as long as the block lasts."""
-    studio = Studio(workspace, sources=Sources(follow=tuple(follow)))
+    studio = Studio(workspace, sources=sources)
     thread = threading.Thread(target=studio.serve, daemon=True)
     thread.start()
     while not studio.started:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.studio.browser import launched, no_browser, running
+from cepheus.studio.live import Sources
 from cepheus.studio.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -15,6 +18,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE: ViewportSize = {"width": 1440, "height": 860}
+_START = 1_767_258_000
+_RULE = """define Hot(area: string, temp: double)
+from   Temp(value>{limit})
+where  area=Temp.area and temp=Temp.value
+"""
 BELIEF = """define Fire() from Smoke() and last Temp(value > 45) within 5 min from Smoke
 
 network Fire {
@@ -39,22 +47,35 @@ def bench_screenshots(console: Console, docs: Path) -> None:
             raise no_browser()
         workspace = Workspace.of([])
         workspace.scenarios = (ROOT / "examples" / "network" / "museum.toml",)
-        with running(workspace) as studio:
+        with tempfile.TemporaryDirectory() as name, running(workspace, _sources(Path(name))) as studio:
             page = browser.new_context(viewport=SIZE, color_scheme="light").new_page()
             page.set_default_timeout(300_000)
             page.goto(studio.access.address)
             page.wait_for_selector("body[data-ready]")
-            for path in _Tour(page, docs / "images").go():
+            for path in _Tour(page, docs / "images", Path(name)).go():
                 console.print(f"written: {path}", markup=False)
             page.context.close()
+
+
+def _sources(folder: Path) -> Sources:
+    """A small live run in a folder, to be watched."""
+    (folder / "readings.jsonl").touch()
+    (folder / "hot.tesla").write_text(_RULE.format(limit=45))
+    (folder / "plant.toml").write_text(
+        'rules = ["hot.tesla"]\n[detect]\ntime_unit = "s"\nengine = "reference"\n'
+        '[[sources]]\nname = "readings"\nkind = "file"\npath = "readings.jsonl"\n'
+        '[[sinks]]\nname = "alarms"\nkind = "file"\npath = "alarms.jsonl"\n'
+    )
+    return Sources(live=(folder / "plant.toml",))
 
 
 class _Tour:
     """The steps of the tour, one picture each."""
 
-    def __init__(self, page: Page, images: Path) -> None:
+    def __init__(self, page: Page, images: Path, run: Path) -> None:
         self._page = page
         self._images = images
+        self._run = run
 
     def go(self) -> Iterator[Path]:
         """Take the steps; give the files of the pictures."""
@@ -77,12 +98,42 @@ class _Tour:
         page.wait_for_selector("#network-graph g.node")
         page.click("#network-graph g[aria-label^='cellar']")
         yield self._take("network")
+        yield self._live()
         page.click("#tab-belief")
         page.evaluate("text => { window.studio.editor.text = text }", BELIEF)
         page.wait_for_function("() => document.getElementById('belief-probability').textContent.startsWith('0.95')")
         page.click("#belief-graph g[aria-label^='Smoke']")
         page.click("#theme")
         yield self._take("belief")
+
+    def _live(self) -> Path:
+        """A live run that the studio runs itself, and what the rules in the editor would change."""
+        page = self._page
+        write = "text => { window.studio.editor.text = text }"
+        page.click("#tab-live")
+        page.click("#live-start")
+        page.wait_for_selector("#live-name b")
+        with (self._run / "readings.jsonl").open("a") as stream:
+            for step in range(6):
+                for place in range(200):
+                    number = step * 200 + place
+                    event = {
+                        "type": "Temp",
+                        "time": _START + number,
+                        "area": f"A{number % 3}",
+                        "value": number % 50,
+                    }
+                    stream.write(json.dumps(event) + "\n")
+                stream.flush()
+                page.wait_for_timeout(900)
+        page.wait_for_function("() => Number(document.getElementById('live-tiles').dataset.received) >= 96")
+        page.evaluate(write, _RULE.format(limit=48))
+        page.wait_for_function("() => window.studio.rules.length === 1")
+        page.click("#live-deploy")
+        page.wait_for_selector("#live-plan .plus")
+        taken = self._take("live")
+        page.click("#live-stop")
+        return taken
 
     def _what_if(self) -> Path:
         page = self._page

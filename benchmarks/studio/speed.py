@@ -19,6 +19,7 @@ from benchmarks.studio.browser import launched, no_browser, running
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import SECOND, parse_duration
 from cepheus.core.values import ValueType
+from cepheus.studio.live import Sources
 from cepheus.studio.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -39,9 +40,8 @@ _MOVES = """async (count) => {
   for (let step = 0; step < count; step += 1) {
     const began = performance.now();
     if (step % 2) middle += span * 0.15; else span = Math.max(span * 0.72, 2e6);
-    timeline.view = { start: middle - span / 2, end: middle + span / 2 };
-    timeline.draw();
-    await timeline.refresh();
+    timeline.show(middle - span / 2, middle + span / 2);  // as the mouse does
+    while (timeline.asking || timeline.again) await new Promise((done) => setTimeout(done));
     await new Promise((done) => requestAnimationFrame(done));
     frames.push(performance.now() - began);
   }
@@ -149,7 +149,7 @@ def _stream(browser: Browser, seconds: float) -> Watched:
         file.touch()
         page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         page.set_default_timeout(120_000)
-        with running(Workspace.of([]), [file]) as studio:
+        with running(Workspace.of([]), Sources(follow=(file,))) as studio:
             _open(page, studio.access.address)
             page.evaluate("text => { window.studio.editor.text = text }", "define Hot() from Temp(value > 48)")
             page.wait_for_selector("#run:not([disabled])")

@@ -1,4 +1,28 @@
-"""Rules and a network that tests of the studio share."""
+"""Rules, a network and a way to ask that tests of the studio share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from cepheus.studio.server import Studio
+
+
+def posting(studio: Studio) -> Callable[..., Any]:
+    """Asks a studio: the path below /api, what is sent, the status that is expected."""
+
+    def ask(path: str, body: object = None, status: int = 200) -> Any:
+        headers = {"authorization": f"Bearer {studio.access.token}"}
+        address = f"{studio.access.origin}/api/{path}"
+        method = "GET" if body is None else "POST"
+        found = httpx.request(method, address, json=body, headers=headers, timeout=60)
+        assert found.status_code == status, found.text
+        return found.json() if "json" in found.headers["content-type"] else found.text
+
+    return ask
+
 
 QUERY = """
 SELECT * FROM Price MATCH_RECOGNIZE (

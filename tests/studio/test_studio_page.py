@@ -224,6 +224,157 @@ def test_a_network_is_simulated_and_played(page: Page, start_studio: Start, tmp_
     page.wait_for_function("() => document.getElementById('page-network').textContent.includes('until')")
 
 
+def test_faults_at_a_click_are_simulated_and_mended(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    (tmp_path / "line.toml").write_text(SCENARIO)
+    workspace = Workspace.of([])
+    workspace.scenarios = (tmp_path / "line.toml",)
+    opened(page, start_studio(workspace))
+    page.click("#tab-network")
+    page.click("#simulate")
+    page.click("#network-graph g.node[aria-label^='p2']")
+    page.locator("#moment").evaluate("one => { one.value = 20; one.dispatchEvent(new Event('input')) }")
+    page.click("#crash")
+    page.wait_for_selector("#faults .chip:has-text('p2 crashes')")
+    page.locator("#moment").evaluate("one => { one.value = 21; one.dispatchEvent(new Event('input')) }")
+    page.wait_for_selector("#network-graph g.node.down[aria-label*='has crashed']")
+    page.locator("#network-graph g.link-of[aria-label^='Link p1 and p2']").press("Enter")
+    page.click("#cut")
+    page.wait_for_selector("#faults .chip:has-text('are cut apart')")
+    page.wait_for_selector("#status:has-text('2 faults')")
+    assert "as without faults" in page.inner_text("#status")
+    page.click("#faults .chip >> nth=0")
+    page.wait_for_function("() => document.querySelectorAll('#faults .chip').length === 1")
+    page.evaluate("() => window.studio.share.now()")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    page.wait_for_selector("#faults .chip:has-text('are cut apart')")
+
+
+def test_a_node_that_runs_is_shown_with_its_traffic(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    with _node(tmp_path) as address:
+        opened(page, start_studio(Workspace.of([]), sources=Sources(node=(Access(address, patience=5.0),))))
+        page.click("#tab-network")
+        page.click("#simulate")
+        page.wait_for_selector("#network-graph g.node[aria-label^='p1']")
+        page.wait_for_selector("#network-side:has-text('Partial rules')")
+        assert page.locator("#crash").count() == 0
+
+
+def test_a_live_run_is_watched_paused_and_changed(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    (tmp_path / "rules.tesla").write_text("define Hot() from Temp(value > 5)")
+    (tmp_path / "in.jsonl").touch()
+    (tmp_path / "live.toml").write_text(
+        'rules = ["rules.tesla"]\n[detect]\nengine = "reference"\n[[sources]]\nkind = "file"\npath = "in.jsonl"\n'
+        '[[sinks]]\nkind = "file"\npath = "out.jsonl"\n'
+    )
+    opened(page, start_studio(Workspace.of([]), sources=Sources(live=(tmp_path / "live.toml",))))
+    page.click("#tab-live")
+    page.click("#live-start")
+    page.wait_for_selector("#live-name:has-text('run by this studio')")
+    with (tmp_path / "in.jsonl").open("a") as stream:
+        for number in range(1000):
+            stream.write(json.dumps({"type": "Temp", "time": number, "value": number % 10}) + "\n")
+    page.wait_for_selector("#live-tiles[data-matched='400'][data-received='400']")
+    page.click("#live-edit")
+    page.wait_for_function("() => window.studio.editor.text.includes('define Hot()')")
+    write(page, "define Hot() from Temp(value > 7)")
+    page.wait_for_function("() => window.studio.rules.length === 1")
+    page.click("#live-pause")
+    page.wait_for_selector("#live-name:has-text('paused')")
+    page.click("#live-deploy")
+    page.wait_for_selector("#live-plan .minus")
+    page.click("#live-apply")
+    page.wait_for_selector("#live-plan", state="hidden")
+    page.click("#live-stop")
+    page.wait_for_selector("#status:has-text('Stopped watching')")
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 400
+
+
+def test_the_schedule_of_a_network_is_edited(page: Page, start_studio: Start) -> None:
+    told = "text => document.getElementById('belief-probability').textContent === text"
+    opened(page, start_studio(Workspace.of([])))
+    write(page, "define Fire() from Smoke()")
+    page.click("#tab-belief")
+    page.wait_for_function(told, arg="1.000000")
+    page.click("#belief-graph g[aria-label^='Smoke']")
+    page.fill("#belief-side input[aria-label='NO YES']", "0.25")
+    page.click("#save-table")
+    page.wait_for_function(told, arg="0.800000")
+    page.select_option("#schedule select", "new")
+    page.fill("#belief-side input[aria-label='NO YES']", "1")
+    page.click("#save-table")
+    page.wait_for_function("() => window.studio.editor.text.includes('07:00')")
+    for moment, probability in (("2026-01-01T08:00:00", "0.500000"), ("2026-01-01T12:00:00", "0.800000")):
+        page.fill("#belief-time", moment)
+        page.locator("#belief-time").dispatch_event("change")
+        page.wait_for_function(told, arg=probability)
+    page.click("text=Remove the period")
+    page.wait_for_function("() => !window.studio.editor.text.includes('07:00')")
+
+
+def test_rules_in_python_are_edited_and_run(page: Page, start_studio: Start) -> None:
+    opened(page, start_studio(Workspace.of([])))
+    page.select_option("#example", "fire in Python")
+    page.wait_for_selector("body[data-ran='1']")
+    assert page.inner_text("#language") == "Python"
+    text = page.evaluate("() => window.studio.editor.text")
+    write(page, text.replace("Temp.value > 45", "Temp.valu > 45"))
+    page.wait_for_selector("#findings .error:has-text('valu')")
+    assert page.is_disabled("#run")
+    write(page, text.replace("Temp.value > 45", "Temp.value > 44"))
+    page.wait_for_selector("#findings .error", state="detached")
+    page.click("#run")
+    page.wait_for_selector("body[data-ran='2']")
+
+
+def test_a_link_opens_an_example_as_it_was_in_a_studio_that_has_nothing(page: Page, start_studio: Start) -> None:
+    two = "() => document.getElementById('what-if-counts').textContent.includes('Fire 2 (+1)')"
+    fire(page, start_studio)
+    page.click("#tab-what-if")
+    slider = page.locator("#knobs input[type=range]").first
+    slider.evaluate("one => { one.value = 44; one.dispatchEvent(new Event('input')) }")
+    page.wait_for_function(two)
+    page.wait_for_function("() => window.studio.pages['what-if'].compare.lanes.length === 2")
+    page.evaluate("() => window.studio.share.now()")
+    link = page.evaluate("() => location.hash")
+    other = start_studio(Workspace.of([]))
+    opened(page, other)
+    page.goto("about:blank")
+    page.goto(f"{other.access.origin}/{link}")
+    page.wait_for_selector("body[data-ready]")
+    page.wait_for_function(two)
+    assert page.get_attribute("#tab-what-if", "aria-selected") == "true"
+    page.wait_for_function("() => window.studio.pages['what-if'].compare.lanes.length === 2")
+
+
+def test_one_goes_from_event_to_event_by_keyboard(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    page.wait_for_function("() => window.studio.timeline.lanes.length === 4")
+    page.locator("#timeline canvas").focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector("#status:has-text('Lane Fire')")
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_selector("#status:has-text('Fire at 2026-01-01T09:20:00Z')")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#details .tree")
+    page.locator("#tab-timeline").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute("#tab-what-if", "aria-selected") == "true"
+
+
+def test_labels_of_ones_own_give_precision_and_recall(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    page.click("#tab-what-if")
+    page.wait_for_selector("#knobs .knob")
+    page.click("#own-labels")
+    page.fill("#labels", "2026-01-01T09:20:00\n2026-01-01T09:38:00")
+    page.click("#sweep")
+    page.wait_for_selector("#sweep-chart .u-legend:has-text('recall')")
+    recalls = page.evaluate("() => window.studio.pages['what-if'].found.points.map((one) => one.recall)")
+    assert max(recalls) == 1
+    assert 0.5 in recalls
+
+
 def test_a_report_is_saved(page: Page, start_studio: Start) -> None:
     fire(page, start_studio)
     with page.expect_download() as saving:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import ssl
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +13,8 @@ import httpx
 import pytest
 
 from cepheus.core.errors import OptionError
-from cepheus.studio.security import MOST_SENT, Access
+from cepheus.studio.opening import open_browser
+from cepheus.studio.security import KEY_SECONDS, MOST_SENT, Access, OpeningKeys
 from cepheus.studio.server import Studio
 from cepheus.studio.workspace import Workspace
 
@@ -43,6 +48,41 @@ def test_the_printed_address_opens_it_and_leaves_the_address_bar(studio: Studio)
         assert "HttpOnly" in cookie
         assert "SameSite=Strict" in cookie
         assert client.get(f"{studio.access.origin}/").status_code == 200
+
+
+def test_a_key_opens_it_once_and_not_for_long(studio: Studio) -> None:
+    address = studio.address_once()
+    assert studio.access.token not in address
+    with httpx.Client() as client:
+        opened = client.get(address, headers={"sec-fetch-site": "cross-site"})  # from the file that leads there
+        assert opened.status_code == 200
+        assert "SameSite=Strict" in opened.headers["set-cookie"]
+        assert "<script" not in opened.text
+        assert client.get(f"{studio.access.origin}/").status_code == 200
+    assert httpx.get(address).status_code == 403
+    now = [0.0]
+    keys = OpeningKeys(lambda: now[0])
+    early, late = keys.make(), keys.make()
+    assert keys.take(early)
+    now[0] = KEY_SECONDS + 1
+    assert not keys.take(late)
+    assert not keys.take("")
+
+
+def test_the_browser_is_given_a_private_file_and_no_token(studio: Studio) -> None:
+    given: list[str] = []
+    file = open_browser(studio.address_once(), lambda address: bool(given.append(address)))  # type: ignore[func-returns-value]
+    try:
+        assert given == [file.as_uri()]
+        assert file.stat().st_mode & 0o077 == 0
+        assert file.parent.stat().st_mode & 0o077 == 0
+        text = file.read_text()
+        assert studio.access.token not in text
+        address = re.search(r'url=([^"]+)"', text)
+        assert address is not None
+        assert httpx.get(address[1]).status_code == 200
+    finally:
+        shutil.rmtree(file.parent)
 
 
 def test_another_name_of_this_machine_is_refused(studio: Studio) -> None:
@@ -124,6 +164,40 @@ def test_bad_requests_get_words_and_no_class_names(studio: Studio) -> None:
     assert refused.status_code == 422
     assert "Error" not in refused.text
     assert "Traceback" not in refused.text
+
+
+def _certificate(folder: Path) -> tuple[str, str]:
+    certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=studio.test"
+    names = ["-addext", "subjectAltName=DNS:studio.test,IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate")
+    subprocess.run([*command.split(), *names], capture_output=True, check=True)
+    return certificate, key
+
+
+def test_elsewhere_it_speaks_tls_under_the_names_that_it_was_given(
+    start_studio: Callable[..., Studio], tmp_path: Path
+) -> None:
+    certificate, key = _certificate(tmp_path)
+    access = Access("0.0.0.0", certificate=certificate, key=key, known_as=("studio.test",))
+    studio = start_studio(Workspace.of([]), access)
+    port = studio.access.port
+    assert studio.access.address.startswith(f"https://studio.test:{port}/?token=")
+    trusted = ssl.create_default_context(cafile=certificate)
+    with httpx.Client(verify=trusted) as client:
+        name = {"host": f"studio.test:{port}"}
+        there = f"https://127.0.0.1:{port}"
+        assert client.get(f"{there}/", headers=name).status_code == 403
+        opened = client.get(f"{there}/?token={studio.access.token}", headers=name)
+        assert "Secure" in opened.headers["set-cookie"]
+        bearer = {**name, "authorization": f"Bearer {studio.access.token}"}
+        assert client.get(f"{there}/api/state", headers=bearer).status_code == 200
+        assert client.get(f"{there}/api/state", headers={**bearer, "host": f"evil.test:{port}"}).status_code == 403
+    with pytest.raises(httpx.HTTPError):
+        httpx.get(f"http://127.0.0.1:{port}/")
+    with pytest.raises(OptionError, match="no name by which"):
+        Access("0.0.0.0", certificate=certificate, key=key)
 
 
 def test_other_machines_need_tls() -> None:

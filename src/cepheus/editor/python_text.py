@@ -96,7 +96,7 @@ def completions(text: str, offset: int) -> list[Completion]:
 
 
 def _behind_dot(before: str, text: str, classes: dict[str, dict[str, str]]) -> Iterator[Completion]:
-    name = before.rsplit(" ", 1)[-1].rsplit("(", 1)[-1].rsplit(",", 1)[-1].strip()
+    name = before[len(before.rstrip(_LETTERS)) :]
     if name in ("agg", "fn"):
         from cepheus.rules.aggregates import AGGREGATES
         from cepheus.rules.functions import FUNCTIONS
