@@ -67,7 +67,7 @@ class App {
     this.timeline = new Timeline(holder, {
       chosen: (row, found, lane) => (found ? this.why(row) : this.askAbout(row, lane)),
       moment: (time) => this.askAt(time),
-      moved: () => this.remember(),
+      moved: () => this.share.soon(),
     });
   }
 
@@ -124,7 +124,7 @@ class App {
       each.message, each.hint ? make("span", { class: "hint" }, ` ${each.hint}`) : "")));
     at("run").disabled = !found.rules.length;
     if (found.rules.length) this.drawRules();
-    this.remember();
+    this.share.soon();
     this.pages[this.page]?.changed?.();
   }
 
@@ -297,7 +297,7 @@ class App {
     return { page: this.page, name: this.editor.name, text: this.editor.text, keys: this.timeline.keys, asked: this.asked, example: this.shown, pages, view: view ? [Math.round(view.start), Math.round(view.end)] : null };
   }
 
-  remember() { this.share.remember(); }
+  remember() { this.share.now(); }
 }
 
 const app = new App();

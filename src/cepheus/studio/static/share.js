@@ -43,14 +43,14 @@ export class Share {
   }
 
   // Browsers refuse addresses that change too often: while one pans, it changes once.
-  remember() {
-    if (!document.body.dataset.ready) return;
+  soon() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.now(), SOON);
   }
 
   now() {
     clearTimeout(this.timer);
+    if (!document.body.dataset.ready) return;
     history.replaceState(null, "", written(this.app.state));
   }
 
