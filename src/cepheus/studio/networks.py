@@ -105,7 +105,9 @@ def simulated(path: Path, given: Simulated) -> dict[str, Any]:
     plan = read_plan(path, None, known.get(given.strategy or ""))
     if plan.scenario.duration > MOST_SECONDS * 1_000_000:
         plan = replace(plan, scenario=replace(plan.scenario, duration=MOST_SECONDS * 1_000_000))
+    calm = None
     if given.faults:
+        calm = _received_without(plan)
         plan = _with_faults(plan, given.faults)
     counted: list[TimedTraffic] = []
 
@@ -133,6 +135,7 @@ def simulated(path: Path, given: Simulated) -> dict[str, Any]:
         ],
         "frames": _frames(plan, counted[-1], network),
         "received": len(network.receipts),
+        "calm": calm,
         "traffic": traffic.total / seconds,
         "bytes": traffic.bytes.total() / seconds,
         "delay": _mean_delay(network),
@@ -141,6 +144,13 @@ def simulated(path: Path, given: Simulated) -> dict[str, Any]:
         "texts": [str(rule_text(rule)) for rule in plan.rules],
         "faults": _told_faults(plan),
     }
+
+
+def _received_without(plan: Plan) -> int:
+    """How much sinks receive without the faults of the page, once all that is under way has arrived, as with them."""
+    own = plan.scenario.faults or Faults()
+    settled = replace(plan, scenario=replace(plan.scenario, faults=own, bandwidth=None))
+    return len(run_plan(settled).network.receipts)
 
 
 def _with_faults(plan: Plan, faults: list[Fault]) -> Plan:

@@ -59,7 +59,7 @@ export class Network {
   turned(anew = true) {
     clearInterval(this.polling);
     this.stop();
-    if (anew) { this.found = null; this.chosen = null; this.faults = []; this.calm = undefined; this.graph.replaceChildren(); this.side.replaceChildren(); this.about.textContent = ""; }
+    if (anew) { this.found = null; this.chosen = null; this.faults = []; this.graph.replaceChildren(); this.side.replaceChildren(); this.about.textContent = ""; }
     this.history = [];
     this.start.textContent = this.live ? "Watch" : "Simulate";
     this.strategy.hidden = this.live;
@@ -74,14 +74,13 @@ export class Network {
     this.start.disabled = false;
     if (!found) return;
     this.found = found;
-    if (!found.faults.length) this.calm = found.received;
     this.place = null;
     this.chosen ??= this.kept?.chosen ?? found.processors[0].name;
     this.slider.max = found.frames.length;
     this.slider.value = found.frames.length;
     this.play.disabled = this.slider.disabled = !found.frames.length;
     const delay = found.delay === null ? "nothing received" : `${found.delay.toFixed(1)} ms to sinks, at most ${found.worst.toFixed(1)} ms`;
-    say(`${found.strategy}: ${found.traffic.toFixed(1)} messages per second, ${delay}${found.faults.length ? `; ${several(found.faults.length, "fault")}: ${number(found.received)} received${this.calm === undefined ? "" : found.received === this.calm ? ", as without faults" : `, ${number(this.calm)} without faults`}` : ""}`);
+    say(`${found.strategy}: ${found.traffic.toFixed(1)} messages per second, ${delay}${found.faults.length ? `; ${several(found.faults.length, "fault")}: ${number(found.received)} received${found.calm === null ? "" : found.received === found.calm ? ", as without faults" : `, ${number(found.calm)} without faults`}` : ""}`);
     this.show();
     this.app.remember();
   }
