@@ -45,10 +45,10 @@ export class WhatIf {
   }
 
   get state() { return { values: this.values }; }
-  restore(kept) { this.kept = kept.values; }
+  restore(kept) { this.values = kept.values ?? {}; }
 
   changed() { this.shown(); }
-  ran() { this.base = this.app.ran?.counts ?? {}; this.values = {}; this.text = null; if (this.app.page === "what-if") this.shown(true); }
+  ran() { this.base = this.app.ran?.counts ?? {}; this.text = null; if (this.app.page === "what-if") this.shown(true); }
 
   async shown(always = false) {
     const text = this.app.editor.text;
@@ -57,15 +57,15 @@ export class WhatIf {
     if (!knobs) return;
     this.text = text;
     this.knobs = knobs;
-    this.values = {};
+    const names = new Set(knobs.map((knob) => knob.name)); // a name tells the number in the text: with another text they go
+    this.values = Object.fromEntries(Object.entries(this.values).filter(([name]) => names.has(name)));
     this.base = this.app.ran?.counts ?? {};
     this.list.replaceChildren(...(knobs.length ? knobs.map((knob) => this.slider(knob)) : [make("p", { class: "quiet" }, "These rules have no numbers to turn.")]));
     this.choice.replaceChildren(...knobs.map((knob) => make("option", { value: knob.name }, knob.name)));
     this.bounds();
     this.labelled.disabled = !this.app.events?.labels.length && !this.own.value.trim();
     this.tell(this.base, null);
-    for (const knob of knobs) if (this.kept?.[knob.name] !== undefined) { knob.range.value = this.values[knob.name] = this.kept[knob.name]; knob.show(); }
-    this.kept = null;
+    for (const knob of knobs) if (this.values[knob.name] !== undefined) { knob.range.value = this.values[knob.name]; knob.show(); }
     this.look();
   }
 
