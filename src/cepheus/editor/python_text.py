@@ -11,7 +11,7 @@ import tokenize
 from collections.abc import Iterator
 
 from cepheus.editor.colours import Colour, Coloured
-from cepheus.editor.completion import Completion, Proposal
+from cepheus.editor.proposals import Completion, Proposal
 from cepheus.language.python.events import Event
 from cepheus.language.python.read_text import words
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cepheus.core.errors import CepheusError
 from cepheus.editor.colours import Colour, Coloured
-from cepheus.editor.completion import Completion, Proposal
+from cepheus.editor.proposals import Completion, Proposal
 
 WORDS: dict[str, str] = {
     "SELECT": "SELECT * FROM Price MATCH_RECOGNIZE (..) AS Dip: a query, which makes events of the type Dip",
