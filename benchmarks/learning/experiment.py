@@ -23,6 +23,7 @@ from cepheus.learning.history import History
 from cepheus.learning.learn import Settings, learn_history
 from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.terminators import Ending
+from cepheus.learning.traces import TERMINATOR
 from cepheus.learning.writing import write_rule
 from cepheus.rules.model import Rule
 
@@ -90,7 +91,7 @@ def run_intersection(case: Case) -> Result:
     seconds = clock.perf_counter() - started
     if draft is None:
         return Result(0.0, 0.0, seconds)
-    every = frozenset(place.name for place in draft.places)
+    every = frozenset(part.reference for part in draft.places) - {TERMINATOR}
     return scored(case, [write_rule(draft, events, TARGET, "learned", {}, every)], seconds)
 
 

@@ -35,6 +35,8 @@ CARES = (8.0, 2.5)
 """What losing an occurrence costs the search: first much, for one rule that explains all, then less, for several."""
 
 GOOD = 0.97
+NEARER = 10
+"""Where nothing good is found, rules are looked for that look back only so much less far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +195,14 @@ class Learning:
     def _attempts(self, endings: list[Ending]) -> Iterator[tuple[Ending, int, float]]:
         first, last = self.past.span
         horizon = horizon_of(self.past.span, self.past.count, self.hints)
+        known = self.hints.window is not None or self.hints.longest is not None
         for care in CARES:
             for ending in endings:
                 yield ending, horizon, care
-        if self.hints.window is None and self.hints.longest is None and self.past.reach is None:
+            if not known:
+                for ending in endings[:1]:  # a shorter look back has less to be misled by
+                    yield ending, max(horizon // NEARER, 1), care
+        if not known and self.past.reach is None:
             for ending in endings[:1]:
                 yield ending, min(4 * horizon, (last - first) // 4), CARES[0]
 

@@ -324,10 +324,11 @@ def _joined(lows: Ints, highs: Ints) -> tuple[Ints, Ints]:
     >>> [part.tolist() for part in _joined(np.array([5, 0, 20]), np.array([9, 6, 22]))]
     [[0, 20], [9, 22]]
     """
+    if not len(lows):
+        return lows, highs
     order = np.argsort(lows, kind="stable")
-    lows, highs = lows[order], np.maximum.accumulate(highs[order]) if len(highs) else highs
-    first = np.append(True, lows[1:] > highs[:-1])[: len(lows)]
-    starts = np.flatnonzero(first)
+    lows, highs = lows[order], np.maximum.accumulate(highs[order])
+    starts = np.flatnonzero(np.append(True, lows[1:] > highs[:-1]))
     ends = np.append(starts[1:], len(lows)) - 1
     return lows[starts], highs[ends]
 
