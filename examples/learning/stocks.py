@@ -5,8 +5,8 @@
 The prices are real: Google, 2004 to 2008, as matplotlib carries them (``mpl-data/sample_data/goog.npz``). The marks are
 ours, for the sake of the example: a day on which the share falls by more than 2 %, within a week after a day on which
 it rose by more than 2 %. The learner is told the days alone, and one hint: what matters lies within two weeks. It has
-to find out that two days matter, which attribute of five, both thresholds and the window, from 68 marks. Without the hint
-it looks back for months, and finds much that happens to go together: few marks need an expert.
+to find out that two days matter, which attribute of five, both thresholds and the window, from 68 marks. Without the
+hint it looks back for months, and finds much that happens to go together: few marks need an expert.
 """
 
 from __future__ import annotations
