@@ -36,6 +36,41 @@ def test_learned_rules_are_written_and_run(
     assert "did you mean 'Alarm'?" in outcome.err
 
 
+def test_rules_in_use_are_reviewed_and_written_as_they_would_be_changed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = command(monkeypatch, capsys, tmp_path)
+    write_history(tmp_path / "history.jsonl")
+    Path("good.tesla").write_text("rule Hot define Alarm() from Temp(value > 45)")
+    outcome = run("learn", "history.jsonl", "--review", "good.tesla", "--time-unit", "s")
+    assert outcome.code == 0, outcome.err
+    assert "rule Hot: holds: F1 1.000" in outcome.out
+    Path("wide.tesla").write_text("rule Hot define Alarm() from Temp(value > 30)")
+    outcome = run("learn", "history.jsonl", "--review", "wide.tesla", "--time-unit", "s", "-o", "new.tesla")
+    assert "would be changed" in outcome.out
+    assert run("learn", "history.jsonl", "--review", "new.tesla", "--time-unit", "s").out.count("F1 1.000") >= 2
+    outcome = run("learn", "history.jsonl", "--time-unit", "s")
+    assert outcome.code == 1
+    assert "nothing says what to learn" in outcome.err
+    assert run("learn", "history.jsonl", "--review", "good.tesla", "--svg", "x.svg", "--time-unit", "s").code == 1
+
+
+def test_tables_of_a_network_are_learned_from_cases(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = command(monkeypatch, capsys, tmp_path)
+    Path("fire.tesla").write_text("define Fire() from Smoke()")
+    Path("cases.csv").write_text("Fire,Smoke\n" + "YES,YES\n" * 9 + "NO,YES\n" * 3 + ",YES\n")
+    outcome = run("bayes", "learn", "fire.tesla", "--cases", "cases.csv", "--smoothing", "0")
+    assert outcome.code == 0, outcome.err
+    assert "Fire has probability 0.75" in outcome.out
+    assert "network Fire" in Path("fire.tesla").read_text()
+    assert run("bayes", "learn", "fire.tesla", "--cases", "cases.txt").code == 1
+    Path("cases.csv").write_text("Fyre\nYES\n")
+    outcome = run("bayes", "learn", "fire.tesla", "--cases", "cases.csv")
+    assert "names 'Fyre'" in outcome.err
+
+
 def test_probabilities_are_compared_with_what_was_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
