@@ -40,6 +40,11 @@ UNCERTAIN_TEXT = (
     "each rule, so that with batches it can be the cheaper one even for certain events. Rules are written anew when an "
     "attribute of a type is found to be uncertain for the first time, which takes the time of a deployment; that is "
     "not measured here.",
+    "Where more is needed than the paper reports, it is mostly for what comes out and what goes in. Printed rules "
+    "make up to five times as many composite events once everything is uncertain, each of which becomes a Python "
+    "object with its probability; and the errors of an event have to be taken in, which takes some microseconds "
+    "where all of a certain event takes a few tens of them. Negations over a kilometre that is uncertain itself "
+    "are integrated over it, once for all rules that ask the same of an event.",
     "Memory is that of the arrays with stored events, as in section 6.1.5 for combinations where nearly all events are "
     "stored. Here an event takes more room with the errors of its attributes: their kind and two numbers each.",
 )
