@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import pytest
 from worlds_live import essence, events, expected, lines_of, live, payloads, run, run_until
 
 from cepheus.core.options import RunOptions
+from cepheus.runtime.live.contract import Messages, Surroundings
 from cepheus.runtime.live.sinks.kafka import ToKafka
 from cepheus.runtime.live.sources.kafka import FromKafka
 from cepheus.runtime.live.sources.scripted import ABORT, END, AbortedError, Scripted, Steps
+from cepheus.runtime.live.web import WebServers
 from servers.kafka import kafka_server
 from servers.process import ServerProcess
 
@@ -103,6 +106,37 @@ def test_partitions_that_are_read_one_after_the_other_are_not_late(tmp_path: Pat
     counts = asyncio.run(run_until(described, lambda: len(lines_of(tmp_path / "out.jsonl")) >= len(right), 200))
     assert counts.late == 0
     assert essence(lines_of(tmp_path / "out.jsonl")) == right
+
+
+def test_a_partition_that_ends_in_marks_of_transactions_is_not_waited_for(tmp_path: Path, kafka: ServerProcess) -> None:
+    from confluent_kafka import Producer
+
+    settings = {"bootstrap.servers": f"127.0.0.1:{kafka.port}", "transactional.id": "marks"}
+    producer = Producer(settings)
+    producer.init_transactions(60)
+    for start in (0, 50):
+        producer.begin_transaction()
+        for number, payload in enumerate(GIVEN[start : start + 50]):
+            producer.produce("marked", payload, partition=number % 2)
+        producer.commit_transaction(60)
+
+    async def read() -> dict[str | None, Messages]:
+        around = Surroundings("in", tmp_path, WebServers())
+        reader = FromKafka("marked", f"127.0.0.1:{kafka.port}").build(around)
+        await reader.open(None)
+        last: dict[str | None, Messages] = {}
+        count = 0
+        with suppress(TimeoutError):
+            while True:
+                messages = await asyncio.wait_for(reader.read(), 60 if count < 100 else 5)
+                assert messages is not None
+                last[messages.lane] = messages
+                count += len(messages)
+        await reader.close()
+        assert count == 100
+        return last
+
+    assert not any(messages.more for messages in asyncio.run(read()).values())
 
 
 def test_a_topic_has_each_composite_event_once(tmp_path: Path, kafka: ServerProcess) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from worlds_live import RULES, essence, events, expected, lines_of, live, payloads, run
+from worlds_live import RULES, Record, essence, events, expected, lines_of, live, payloads, run
 
 from cepheus.core.errors import EventError, OptionError, SnapshotError
 from cepheus.core.options import RunOptions
@@ -185,3 +185,21 @@ def test_a_lane_that_is_ahead_makes_no_other_late(tmp_path: Path) -> None:
     processing = Processing(described, catalog_of(described.rules, described.options), None)
     late = processing.work([("in", messages(lane, 0, 60, more=False)) for lane in (0, 1)]).late
     assert late  # nobody said that there was more
+
+
+def test_a_lane_that_falls_behind_later_is_not_taken_to_be_where_another_is(tmp_path: Path) -> None:
+    described = live(tmp_path, Scripted((END,)), options=LATENESS)
+    processing = Processing(described, catalog_of(described.rules, described.options), None)
+
+    def messages(lane: int, part: list[Record], *, more: bool) -> Messages:
+        start = EVENTS.index(part[0]) if part else 0
+        numbers = range(start, start + len(part))
+        return Messages({}, numbers, payloads(part), lane=str(lane), origins=[""] * len(part), more=more)
+
+    script = [messages(2, [], more=True), messages(0, EVENTS[70:], more=False), messages(1, [], more=True)]
+    script += [messages(2, EVENTS[:20], more=False), messages(1, EVENTS[20:45], more=True)]
+    script += [messages(1, EVENTS[45:70], more=False)]
+    done = [processing.work([("in", each)]) for each in script]
+    assert not sum(each.late for each in done)
+    found = [json.loads(line) for each in (*done, processing.end()) for line in each.output().lines]
+    assert essence(found) == ANSWER

@@ -42,7 +42,7 @@ class ReorderBuffer:
     time keep the order in which they arrived. ``to_batch`` puts single events into columns.
 
     While ``bound`` is set, the floor does not rise above it: what comes from elsewhere, and is further, waits.
-    ``pushed`` is the latest time of the batch that was pushed last and had any event.
+    ``pushed`` is the latest time of the batch that was pushed last and had any event; whoever asks sets it back before.
 
     >>> buffer = ReorderBuffer(lateness=5)
     >>> batch = EventBatch.from_events([Event("A", 10), Event("B", 7), Event("C", 13), Event("D", 7)])

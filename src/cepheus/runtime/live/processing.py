@@ -16,6 +16,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError
 from cepheus.core.event import Event
 from cepheus.core.options import OnBadEvent
+from cepheus.core.time import MIN_TIME
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.rows import NumberedRows
 from cepheus.rules.check import check
@@ -120,7 +121,7 @@ class Processing:
             parts = [messages for _, messages in run]
             if any(part.more for part in parts):
                 self._lanes.hear((source, lane))
-            self.session.buffer.bound = self._lanes.bound
+            self.session.buffer.bound, self.session.buffer.pushed = self._lanes.bound, MIN_TIME
             self._one(source, _merged([part for part in parts if len(part)] or parts[-1:]), done)
             self._lanes.reached((source, lane), self.session.buffer.pushed)
             if not parts[-1].more:

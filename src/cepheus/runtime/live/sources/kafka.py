@@ -54,6 +54,7 @@ class KafkaReader:
         self._looked = 0.0
         self._known: list[int] = []
         self._behind: dict[int, bool] = {}
+        self._ends: dict[int, int] = {}
 
     async def open(self, position: Position) -> None:
         """Connect, and begin where each partition was left; a new partition begins at its start."""
@@ -126,17 +127,15 @@ class KafkaReader:
         import confluent_kafka
 
         lanes: dict[int, list[Any]] = {}
-        ended: set[int] = set()
         for message in found:
             error = message.error()
             if error is None:
                 lanes.setdefault(message.partition(), []).append(message)
-                ended.discard(message.partition())
             elif error.code() == confluent_kafka.KafkaError._PARTITION_EOF:
-                ended.add(message.partition())
+                self._ends[message.partition()] = int(message.offset())
             else:
                 self._refuse(error)
-        behind = {number: self._is_behind(number, lanes.get(number)) and number not in ended for number in self._known}
+        behind = {number: self._is_behind(number, lanes.get(number)) for number in self._known}
         for partition in self._known:
             changed = behind[partition] != self._behind[partition]
             if changed and (behind[partition] or partition not in lanes):
@@ -169,7 +168,8 @@ class KafkaReader:
         _, end = self._consumer.get_watermark_offsets(place, cached=True)
         if end < 0:
             return self._behind[partition]
-        return bool(end > (messages[-1].offset() + 1 if messages else self._offsets.get(str(partition), 0)))
+        read_to = messages[-1].offset() + 1 if messages else self._offsets.get(str(partition), 0)
+        return bool(end > max(read_to, self._ends.get(partition, 0)))
 
     def _is_behind_at_first(self, partition: int) -> bool:
         import confluent_kafka
