@@ -187,8 +187,9 @@ def test_a_network_is_simulated_with_its_playback(ask: Ask) -> None:
             last[one, other] = last.get((one, other), 0) + count
     for link in found["links"]:
         assert link["there"] * found["seconds"] == pytest.approx(last.get((link["one"], link["other"]), 0))
-    crashed = ask("network/simulate", {"scenario": "line.toml", "crash": "p2", "seconds": 1})
-    assert crashed["faults"] == "p2"
+    crashed = ask("network/simulate", {"scenario": "line.toml", "faults": [{"processor": "p2", "at": 2, "seconds": 1}]})
+    assert crashed["faults"] == [{"processor": "p2", "at": 2, "until": 3}]
+    assert crashed["received"] == crashed["calm"]
     assert "there is no scenario" in ask("network/simulate", {"scenario": "x"}, 422)["diagnostics"][0]["message"]
 
 
