@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import pytest
 from promise_trials import check_promise_trial, check_promise_trial_with_faults, check_promise_trial_with_loss
 
+import cepheus
 from cepheus.core.event import Event
 from cepheus.language.tesla import parse_event_pattern
-from cepheus.runtime.network.protocol.messages import AttachSink, AttachSource, Completed, Delivered, Publish, Tick
+from cepheus.runtime.network.processor.processor import Processor
+from cepheus.runtime.network.protocol.messages import (
+    AttachSink,
+    AttachSource,
+    Completed,
+    Delivered,
+    DeployRules,
+    DetachSource,
+    Lost,
+    Message,
+    Publish,
+    Start,
+    Tick,
+)
 from cepheus.runtime.network.protocol.strategy import Options, Order, Strategy
 from cepheus.runtime.network.simulation.simulator import Network
 
@@ -80,3 +96,43 @@ def test_who_does_not_ask_costs_nothing() -> None:
 def test_where_nobody_waits_nothing_is_promised() -> None:
     found, _ = told(Options(order=Order.ARRIVAL), promises=True)
     assert [(len(each.events), each.through) for each in found] == [(1, None)]
+
+
+class Line:
+    """Processors in a row, the last of which may fall silent; ``told`` is what the sink at the first one is told."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        options, self.told = Options(strategy, retain=60_000_000), list[Delivered]()
+        near = {"p1": ("p2",), "p2": ("p1", "p3"), "p3": ("p2",)}
+        self.processors = {name: Processor(name, neighbours, options) for name, neighbours in near.items()}
+        for rank, name in enumerate(self.processors):
+            self.tell(name, Start(rank))
+
+    def tell(self, name: str, message: Message) -> None:
+        under_way: deque[tuple[str, Message, str]] = deque([(name, message, "client")])
+        while under_way:
+            to, message, sender = under_way.popleft()
+            for next_to, answer in self.processors[to].handle(message, 0, sender):
+                if next_to in self.processors:
+                    under_way.append((next_to, answer, to))
+                elif isinstance(answer, Delivered):
+                    self.told.append(answer)
+
+
+@pytest.mark.parametrize("strategy", Strategy, ids=lambda strategy: strategy.value)
+def test_what_a_source_has_left_behind_is_waited_for_when_trees_are_built_anew(strategy: Strategy) -> None:
+    rules = cepheus.compile("define C() from A() and not B() within 20 us from A").rules.rules
+    line = Line(strategy)
+    line.tell("p1", DeployRules("r", tuple(rules)))
+    line.tell("p1", AttachSink("k", parse_event_pattern("C()"), promises=True))
+    for name, source, kind in (("p1", "ahead", "D"), ("p1", "near", "A"), ("p2", "gone", "A"), ("p3", "slow", "B")):
+        line.tell(name, AttachSource(source, (kind,)))
+    line.tell("p2", Publish("gone", (Event("A", 50, {}),), 50))
+    line.tell("p2", DetachSource("gone"))
+    line.tell("p1", Publish("ahead", (Event("D", 100, {}),), 100))
+    line.tell("p1", Publish("near", (), 100))
+    assert not [each for each in line.told if each.events or (each.through or 0) >= 50], "B may still come"
+    del line.processors["p3"]
+    line.tell("p2", Lost("p3"))
+    times = [(tuple(event.time for event in each.events), each.through) for each in line.told if (each.through or 0) >= 0]
+    assert times == [((50,), None), ((), 100)]

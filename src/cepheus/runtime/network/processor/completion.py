@@ -2,7 +2,7 @@
 
 Who subscribes with promises is told, besides events, up to which time no more will come. Fathers are told how far all
 that is made below them has been sent; the root, which knows that of everybody, passes it down. Links keep the order of
-sending, so a promise never overtakes the events that it is about. Nothing is said in trees where nobody asks.
+sending, so a promise never overtakes the events that it is about. Nothing is said in trees where nobody has asked.
 """
 
 from __future__ import annotations
