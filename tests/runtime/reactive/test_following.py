@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from random import Random
@@ -18,9 +19,10 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.event import Event as EventRecord
 from cepheus.core.time import MIN_TIME
-from cepheus.reactive import Change, Follower, Reactor, Signal
+from cepheus.reactive import Change, Follower, Reactor, Signal, follow
 from cepheus.runtime.network.protocol.messages import Delivered
 from cepheus.runtime.network.protocol.strategy import Strategy
+from cepheus.runtime.reactive import following
 from cepheus.typed import Composite, Event, event_type, rule
 
 
@@ -148,3 +150,70 @@ def test_rules_of_a_reactor_run_over_what_is_delivered() -> None:
     assert count.value == 1
     follower.take((), 9)
     assert count.value == 2
+
+
+class Silent:
+    """A subscription that delivers what is put into its queue; who asks for more is answered behind all of that."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+        self.queue: asyncio.Queue[Delivered] = asyncio.Queue()
+        self.closed = False
+
+    async def subscribe(self, *patterns: str, promises: bool = False) -> Silent:
+        assert promises
+        self.asked.append(patterns)
+        return self
+
+    async def take_delivery(self) -> Delivered:
+        return await self.queue.get()
+
+    async def extend(self, *patterns: str) -> None:
+        while not self.queue.empty():
+            await asyncio.sleep(0)
+        self.asked.append(patterns)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def test_signals_that_are_made_later_are_followed_before_anything_is_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "GLANCE_SECONDS", 0.01)
+
+    async def check() -> None:
+        reactor, network = Reactor(), Silent()
+        task = asyncio.ensure_future(follow(network, reactor))
+        await asyncio.sleep(0.05)
+        latest = reactor.latest(Temp.value)
+        async with asyncio.timeout(5):
+            while len(network.asked) < 2:
+                await asyncio.sleep(0.01)
+        assert network.asked == [(), ("Temp",)]
+        await network.queue.put(Delivered("k", (EventRecord("Temp", 5, {"value": 1.0}),), 7))
+        async with asyncio.timeout(5):
+            while latest.value != 1.0:
+                await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert network.closed
+
+    asyncio.run(check())
+
+
+def test_deliveries_are_taken_while_more_is_asked_for() -> None:
+    async def check() -> None:
+        reactor, network = Reactor(), Silent()
+        temps = reactor.count(Temp)
+        made: list[Signal[int]] = []
+        temps.observe(lambda _: made or made.append(reactor.count(Hot)))
+        for time in range(1, 40):
+            network.queue.put_nowait(Delivered("k", (EventRecord("Temp", time, {"value": 1.0}),), time))
+        task = asyncio.ensure_future(follow(network, reactor))
+        async with asyncio.timeout(20):
+            while len(network.asked) < 2:
+                await asyncio.sleep(0.01)
+        assert (temps.value, network.asked) == (39, [("Temp",), ("Hot",)])
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(check())

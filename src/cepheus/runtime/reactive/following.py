@@ -7,6 +7,7 @@ glitch freedom; nothing gives atomicity, for which all reactors would have to be
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -18,6 +19,9 @@ from cepheus.core.event import Event
 from cepheus.core.options import chosen
 from cepheus.core.time import MIN_TIME
 from cepheus.runtime.reactive.reactor import Reactor
+
+GLANCE_SECONDS = 0.5
+"""While nothing is delivered it is looked so often for signals that were made meanwhile."""
 
 
 class Consistency(Enum):
@@ -75,7 +79,8 @@ class Subscriber(Protocol):
 class Follower:
     """Hands a reactor what a network delivers, as a level of consistency asks.
 
-    ``late`` counts events that came after a promise that nothing so early would: a source that was lost and is back.
+    ``late`` counts events that came after a promise that nothing so early would: a source that was lost and is back, or
+    what was not found as long as it was there.
     """
 
     reactor: Reactor
@@ -147,19 +152,31 @@ async def follow(
     """Subscribe to all that the signals and rules of a reactor read, and keep it up to date until this is cancelled.
 
     ``consistency`` is ``fifo``, ``causal`` or ``glitch-free``; the first two show each event as soon as it is there.
-    Signals that are made meanwhile are followed, too. An event that comes against a promise, because what published it
-    was lost and is back, is left out and given to ``on_late``.
+    Signals that are made meanwhile are followed, too. An event that comes against a promise, because a source
+    was lost, or is back, is left out and given to ``on_late``.
     """
     follower = Follower.of(reactor, consistency, on_late)
     known = reactor.reads
     subscription = await client.subscribe(*sorted(known), promises=follower.level.waits)
+    asking: set[asyncio.Task[None]] = set()
     try:
         while True:
-            delivery = await subscription.take_delivery()
-            follower.take(delivery.events, delivery.through)
+            try:
+                delivery = await asyncio.wait_for(subscription.take_delivery(), GLANCE_SECONDS)
+            except TimeoutError:
+                pass
+            else:
+                follower.take(delivery.events, delivery.through)
             more = reactor.reads - known
             if more:
                 known |= more
-                await subscription.extend(*sorted(more))
+                # not waited for: the answer comes behind deliveries, and those wait until they are taken
+                asking.add(asyncio.ensure_future(subscription.extend(*sorted(more))))
+            for asked in [each for each in asking if each.done()]:
+                asking.remove(asked)
+                asked.result()
     finally:
+        for each in asking:
+            each.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
         await subscription.close()

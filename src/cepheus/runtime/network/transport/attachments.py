@@ -69,6 +69,11 @@ class Subscription:
             self.queue.get_nowait()
         self.queue.put_nowait(error)
 
+    def drop(self) -> None:
+        """Let go of what nobody takes any more: whoever has one more delivery for it must not wait for room."""
+        while not self.queue.empty():
+            self.queue.get_nowait()
+
     async def extend(self, *patterns: str) -> None:
         """Subscribe to more, with promises if there were promises before."""
         await self.client.extend(self, patterns)

@@ -355,7 +355,9 @@ class AsyncClient:
 
     async def leave(self, subscription: Subscription) -> None:
         """End a subscription."""
-        if self._subscriptions.pop(subscription.sink, None) is not None and self._failure is None:
+        known = self._subscriptions.pop(subscription.sink, None) is not None
+        subscription.drop()
+        if known and self._failure is None:
             await self.say(DetachSink(subscription.sink))
 
 
