@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,3 +57,40 @@ def test_a_file_of_another_search_or_none_at_all_is_refused(tmp_path: Path) -> N
     kept.write_text("{")
     with pytest.raises(cepheus.OptionError, match="cannot be read"):
         cepheus.learn(events, "Incident", resume=kept)
+
+
+def test_a_file_of_other_values_is_refused_though_there_are_as_many(tmp_path: Path) -> None:
+    events, kept = labelled(stream(1, 2_000), "define Incident() from A(value > 70)"), tmp_path / "p.json"
+    cepheus.learn(batch(events), "Incident", resume=kept)
+    place = next(place for place, event in enumerate(events) if event.type == "A")
+    values = {**events[place].attributes, "value": 12.25}
+    events[place] = replace(events[place], attributes=values)
+    with pytest.raises(cepheus.OptionError, match="progress of another search"):
+        cepheus.learn(batch(events), "Incident", resume=kept)
+
+
+def test_another_process_knows_the_file_whatever_order_its_sets_have(tmp_path: Path) -> None:
+    script = """
+import sys
+from cepheus.learning.hints import Hints
+from cepheus.learning.history import History
+from cepheus.learning.learn import Learning, Settings
+from cepheus.learning.occurrences import Occurrences
+from cepheus.learning.past import MemoryPast
+from cepheus.core.batch import EventBatch
+from cepheus.core.event import Event
+history = History.of(EventBatch.from_events([Event("X", n, {"v": 1.0}) for n in range(9)]))
+hints = Hints.of(types=["A", "B", "C", "D", "E"], keys=["room", "sensor", "plant"])
+print(Learning(MemoryPast(history), Occurrences.among(history, "X"), hints, Settings())._search())
+"""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in (1, 2, 3)
+    }
+    assert len(told) == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time as clock
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -145,8 +146,11 @@ class Learning:
     def _search(self) -> str:
         """What tells this search from all others."""
         given = replace(self.settings, budget=1.0)
-        counts = f"{self.past.count} events, {len(self.occurrences)} {self.occurrences.target}"
-        return f"{counts}, {self.past.span}, {given}, {self.hints}"
+        hints = {name: sorted(own) if isinstance(own, frozenset) else own for name, own in _fields(self.hints)}
+        times = np.sort(np.concatenate([self.occurrences.begins, self.occurrences.ends]))
+        labels = zlib.crc32(times.astype(np.int64).tobytes())
+        counts = f"{self.past.count} events, {len(self.occurrences)} {self.occurrences.target} ({labels:08x})"
+        return f"{counts}, {self.past.mark}, {self.past.span}, {given}, {hints}"
 
     def _cover(self, early: Occurrences, span: tuple[int, int], until: float) -> list[Candidate]:
         """Rules one after the other, each for the occurrences that those before it miss."""
@@ -281,6 +285,10 @@ class Learning:
             self.past.chance(found, ending, later, span, rng) for found, ending in zip(tested, endings, strict=True)
         ]
         return tested, all_together(tested, len(later)), min(1.0, min(chances) * len(chances))
+
+
+def _fields(hints: Hints) -> Iterator[tuple[str, object]]:
+    return ((each.name, getattr(hints, each.name)) for each in fields(hints))
 
 
 def horizon_of(span: tuple[int, int], count: int, hints: Hints) -> int:

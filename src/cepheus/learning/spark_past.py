@@ -83,6 +83,11 @@ class SparkPast:
         return sum(count for name, count in self.tally.counts.items() if name != self.target)
 
     @property
+    def mark(self) -> str:
+        """How many events there are of each type: values are not all looked at."""
+        return ", ".join(f"{count} {name}" for name, count in sorted(self.tally.counts.items()))
+
+    @property
     def reach(self) -> int | None:
         """How far back events are in memory."""
         return self.horizon * (LEADS - 1)
