@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hidden_rules import batch, labelled, stream
 
@@ -11,6 +12,7 @@ from cepheus.core.event import Event
 from cepheus.language.tesla import parse
 from cepheus.learning.history import History
 from cepheus.learning.knobs import best_value, knobs
+from cepheus.learning.review import ReviewedRule, Stretch
 
 RULE = "define Incident() from A(value > {}) and last B(value < 70) within {} s from A"
 
@@ -98,3 +100,22 @@ def test_what_cannot_be_reviewed_is_refused() -> None:
     refused("define Incident() from Z()", "is decided by 'Z', of which there are no events")
     refused("define Incident() from A() min probability 0.5", "has a minimal probability")
     refused("define Incident() from A() define Other() from B()", "do not define one type")
+
+
+@pytest.mark.parametrize("share", [0.95, 0.8])
+def test_what_goes_up_and_down_by_chance_still_holds(share: float) -> None:
+    """A rule that is as good as ever, in stretches of ten occurrences each."""
+    rng, rule, told = np.random.default_rng(5), parse("define C() from A()").rules[0], 0
+    for _ in range(300):
+        f1 = rng.binomial(10, share, 8) / 10
+        stretches = tuple(Stretch(place, place + 1, 10, one, one, one) for place, one in enumerate(f1.tolist()))
+        told += not ReviewedRule(rule, stretches, (), rule).holds
+    assert told < 15
+    worse = tuple(Stretch(place, place + 1, 100, one, one, one) for place, one in enumerate([share] * 6 + [0.6] * 2))
+    assert "no longer holds" in ReviewedRule(rule, worse, (), rule).verdict
+
+
+def test_totals_since_the_start_see_all_that_came_before() -> None:
+    rule = "define Incident() from A(value > 60) and Count(B() since start) > 3"
+    review = cepheus.review(rule, batch(labelled(stream(1, 600), rule)))
+    assert {each.f1 for each in review.reviewed[0].stretches} == {1.0}

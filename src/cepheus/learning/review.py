@@ -8,6 +8,7 @@ better on the last occurrences as well, which took no part in that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +25,7 @@ from cepheus.learning.knobs import Knob, best_value, knobs
 from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.past import Say, Span, look_back
 from cepheus.learning.terminators import Ending, find_endings
-from cepheus.rules.expressions import EventPattern
+from cepheus.rules.expressions import EventPattern, Within
 from cepheus.rules.model import Rule, RuleSet
 from cepheus.rules.walk import walk
 
@@ -32,7 +33,10 @@ STRETCHES, FEWEST = 8, 10
 """So many stretches, with so many occurrences each at least."""
 
 WORSE = 0.05
-"""A rule that loses so much F1 no longer holds."""
+"""A rule that loses so much F1 no longer holds, unless chance explains it."""
+
+CHANCE = 2.0
+"""So many standard errors of the last stretch are taken for chance: with few occurrences F1 goes up and down by itself."""
 
 BETTER = 0.01
 ROUNDS = 4
@@ -75,9 +79,13 @@ class ReviewedRule:
 
     @property
     def holds(self) -> bool:
-        """Whether it does no worse lately than it did before."""
-        f1 = [each.f1 for each in self.stretches]
-        return len(f1) < 2 or f1[-1] >= max(f1[:-1]) - WORSE
+        """Whether it does no worse lately than it did before: by ``WORSE``, and by more than chance explains."""
+        *earlier, last = self.stretches
+        known = sum(each.occurrences for each in earlier)
+        if not known or not last.occurrences:
+            return True
+        before = sum(each.f1 * each.occurrences for each in earlier) / known
+        return last.f1 >= before - max(WORSE, CHANCE * math.sqrt(before * (1 - before) / last.occurrences))
 
     @property
     def verdict(self) -> str:
@@ -89,7 +97,7 @@ class ReviewedRule:
                 each
                 for place, each in enumerate(self.stretches)
                 if all(later.f1 < best.f1 - WORSE for later in self.stretches[place:])
-            )
+            )  # the last one at least: it is worse than all before are on average
             return (
                 f"no longer holds: F1 was {best.f1:.3f} from {format_time(best.begin)} on, "
                 f"and is {last.f1:.3f} since {format_time(since.begin)}"
@@ -125,6 +133,10 @@ class Review:
 
     def __str__(self) -> str:
         return "\n".join(line for each in self.reviewed for line in _told(each))
+
+
+def _since_start(rule: Rule) -> bool:
+    return any(isinstance(node, Within) and node.since_start for node in walk(rule))
 
 
 def _told(reviewed: ReviewedRule) -> Iterator[str]:
@@ -294,9 +306,10 @@ class _Reviewing:
         return [each.f1 for each in self._scores(rules, ending, span)]
 
     def _scores(self, rules: Sequence[Rule], ending: Ending, span: Span) -> list[Score]:
-        before = max(map(look_back, (*rules, *self.others)), default=0) * (1 + len(self.others))
-        if self.rule.consuming or any(each.consuming for each in self.others):
-            before = span[0] - self.history.span[0]  # what was consumed depends on all that came before
+        before = span[0] - self.history.span[0]
+        if not any(each.consuming or _since_start(each) for each in (self.rule, *self.others)):
+            reach = max(map(look_back, (*rules, *self.others)), default=0) * (1 + len(self.others))
+            before = min(before, reach)  # else what is known depends on all that came before
         own = self.occurrences.between(*span)
         rows = firings(rules, self.history, span, before, self._support())
         return [score(fired, self.history, ending, own) for fired in rows]
