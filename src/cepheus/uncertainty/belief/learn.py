@@ -61,11 +61,12 @@ def learned(
     counted = Counter(network.case(number, case) for number, case in enumerate(cases, 1))
     if not counted:
         raise OptionError.of("table", "there is no case to learn from", hint="give at least some dozens")
-    tables = network.blurred(np.random.default_rng(seed))
+    present = network.present()
+    tables = network.blurred(present, np.random.default_rng(seed))
     before = -math.inf
     for _ in range(rounds):
         counts, likelihood = network.expected(tables, counted)
-        tables = network.maximised(tables, counts, smoothing)
+        tables = network.maximised(tables, counts, smoothing, present)
         if likelihood - before < 1e-9 * abs(likelihood):
             break
         before = likelihood
@@ -123,14 +124,17 @@ class _Network:
             raise OptionError.of("node", f"case {number} has '{name}' in no state of it: {state!r}", hint=hint)
         return states.index(str(state))
 
-    def blurred(self, rng: np.random.Generator) -> dict[str, Floats]:
+    def present(self) -> dict[str, Floats]:
+        """The tables that the network has."""
+        nodes = self.belief.nodes
+        return {name: tabulate(nodes[name], nodes[name].rows, self.belief.states) for name in self.names}
+
+    def blurred(self, present: Mapping[str, Floats], rng: np.random.Generator) -> dict[str, Floats]:
         """The tables to begin with: those that the network has, so mixed that nothing is impossible, and no two states
         of a node that is never observed are alike.
         """
         tables = {}
-        for name in self.names:
-            node = self.belief.nodes[name]
-            table = tabulate(node, node.rows, self.belief.states)
+        for name, table in present.items():
             if name in self.learned:
                 noise = rng.dirichlet(np.full(table.shape[-1], 20.0), table.shape[:-1])
                 table = (1 - BLUR) * table + BLUR * noise
@@ -167,8 +171,10 @@ class _Network:
             likelihood += many * math.log(total)
         return counts, likelihood
 
-    def maximised(self, tables: Mapping[str, Floats], counts: Floats, smoothing: float) -> dict[str, Floats]:
-        """The tables that make the counts most likely; a row that nothing is known of stays as it is."""
+    def maximised(
+        self, tables: Mapping[str, Floats], counts: Floats, smoothing: float, present: Mapping[str, Floats]
+    ) -> dict[str, Floats]:
+        """The tables that make the counts most likely; a row that nothing is known of stays as it was at first."""
         made = dict(tables)
         for name in self.learned:
             own = (*self.belief.nodes[name].parents, name)
@@ -177,7 +183,7 @@ class _Network:
             family = kept.transpose(np.argsort(np.argsort(axes)))
             smoothed = family + smoothing / family.shape[-1]
             total = smoothed.sum(axis=-1, keepdims=True)
-            made[name] = np.where(total > 0, smoothed / np.where(total > 0, total, 1.0), tables[name])
+            made[name] = np.where(total > 0, smoothed / np.where(total > 0, total, 1.0), present[name])
         return made
 
 
