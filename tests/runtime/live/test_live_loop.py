@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from worlds_live import RULES, Record, essence, events, expected, lines_of, live, payloads, run
+from worlds_live import RULES, Record, essence, events, expected, lines_of, live, payloads, run, run_until
 
 from cepheus.core.errors import EventError, OptionError, SnapshotError
 from cepheus.core.options import RunOptions
-from cepheus.runtime.live.contract import Messages
-from cepheus.runtime.live.description import NamedSink, NamedSource, When
+from cepheus.runtime.live import lanes
+from cepheus.runtime.live.contract import Messages, Position, Surroundings
+from cepheus.runtime.live.counts import Link
+from cepheus.runtime.live.description import Clock, NamedSink, NamedSource, When
 from cepheus.runtime.live.processing import Processing
 from cepheus.runtime.live.rules_at_work import catalog_of
+from cepheus.runtime.live.run import LiveRun
 from cepheus.runtime.live.sinks.file import ToFile
 from cepheus.runtime.live.sources.file import FromFile
 from cepheus.runtime.live.sources.scripted import ABORT, END, LOST, AbortedError, Scripted, Steps
@@ -203,3 +207,82 @@ def test_a_lane_that_falls_behind_later_is_not_taken_to_be_where_another_is(tmp_
     assert not sum(each.late for each in done)
     found = [json.loads(line) for each in (*done, processing.end()) for line in each.output().lines]
     assert essence(found) == ANSWER
+
+
+class Laned:
+    """A source that gives what a test puts into its queue, in lanes."""
+
+    def __init__(self) -> None:
+        self.given: asyncio.Queue[Messages | None] = asyncio.Queue()
+
+    def build(self, _around: Surroundings) -> Laned:
+        return self
+
+    def put(self, lane: int, part: list[Record], *, more: bool) -> None:
+        start = EVENTS.index(part[0]) if part else 0
+        numbers = range(start, start + len(part))
+        self.given.put_nowait(Messages({}, numbers, payloads(part), lane=str(lane), origins=[""] * len(part), more=more))
+
+    async def open(self, _position: Position) -> None: ...
+
+    async def read(self) -> Messages | None:
+        return await self.given.get()
+
+    async def acknowledge(self, _position: Position) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def test_a_pause_makes_nothing_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a run is paused no lane gives anything, which is not held against it afterwards."""
+    monkeypatch.setattr(lanes, "PATIENCE_SECONDS", 0.5)
+
+    async def at_work() -> int:
+        source = Laned()
+        whole = LiveRun(live(tmp_path, source, options=LATENESS))
+        task = asyncio.create_task(whole.run())
+        source.put(0, [], more=True)
+        source.put(1, [], more=True)
+        source.put(0, EVENTS[60:90], more=True)
+        source.put(1, EVENTS[:5], more=True)
+        async with asyncio.timeout(20):
+            while whole.counts.links.get("in", Link("source")).passed < 35 or whole.counts.waiting:
+                await asyncio.sleep(0.01)
+        assert (await whole.ask({"what": "pause", "paused": True}))["paused"]
+        source.put(0, EVENTS[90:], more=True)
+        source.put(1, EVENTS[5:60], more=False)
+        source.put(0, [], more=False)
+        source.given.put_nowait(None)
+        await asyncio.sleep(1.0)
+        assert whole.counts.health(0.1)[1]["status"] == "paused"
+        await whole.ask({"what": "pause", "paused": False})
+        return (await task).late
+
+    assert asyncio.run(at_work()) == 0
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER
+
+
+def test_what_a_silent_lane_holds_back_is_let_go_though_nothing_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "PATIENCE_SECONDS", 0.2)
+    source = Laned()
+    source.put(1, [], more=True)
+    source.put(0, EVENTS, more=False)
+    described = live(tmp_path, source, options=LATENESS)
+    asyncio.run(run_until(described, lambda: len(lines_of(tmp_path / "out.jsonl")) > 5, 20.0))
+
+
+def test_time_does_not_go_on_by_itself_while_a_lane_is_behind(tmp_path: Path) -> None:
+    async def at_work() -> int:
+        source = Laned()
+        whole = LiveRun(live(tmp_path, source, options=LATENESS, clock=Clock.WALL, idle=0.05))
+        task = asyncio.create_task(whole.run())
+        source.put(0, EVENTS[:20], more=True)
+        await asyncio.sleep(0.5)
+        source.put(0, EVENTS[20:], more=False)
+        source.given.put_nowait(None)
+        return (await task).late
+
+    assert asyncio.run(at_work()) == 0
+    assert essence(lines_of(tmp_path / "out.jsonl")) == ANSWER

@@ -75,6 +75,7 @@ class LiveCounts:
     waiting: int = 0
     started: float = 0.0
     stopping: bool = False
+    paused: bool = False
     ready: bool = False
 
     def link(self, name: str, kind: str) -> Link:
@@ -86,11 +87,11 @@ class LiveCounts:
         now = self.clock()
         since_saved = now - self.saved_at if self.saved_at else None
         cut_off = [name for name, link in self.links.items() if not link.connected and not link.over]
-        late_save = since_saved is not None and since_saved > overdue and self.waiting > 0
+        late_save = since_saved is not None and since_saved > overdue and self.waiting > 0 and not self.paused
         well = self.ready and not cut_off and not late_save
         status = "ok" if well else "starting" if not self.ready else "disconnected" if cut_off else "state not saved"
         return well, {
-            "status": "stopping" if self.stopping else status,
+            "status": "stopping" if self.stopping else "paused" if well and self.paused else status,
             "seconds": round(now - self.started, 3),
             "links": {
                 name: {

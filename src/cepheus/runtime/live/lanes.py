@@ -53,6 +53,19 @@ class Lanes:
         if lane is not None:
             lane.reached = max(lane.reached, time)
 
+    def held_up(self, seconds: float) -> None:
+        """So long the run itself took nothing, because it was paused or a sink was away: lanes were not silent then.
+
+        >>> now = [0.0]
+        >>> lanes = Lanes(5, lambda: now[0])
+        >>> lanes.hear(("readings", "0")); lanes.reached(("readings", "0"), 100)
+        >>> now[0] += 60; lanes.held_up(60); lanes.bound
+        95
+        >>> now[0] += 60; lanes.bound
+        """
+        for lane in self._behind.values():
+            lane.heard += seconds
+
     def end(self, name: LaneName) -> None:
         """No more of a lane is there now."""
         self._behind.pop(name, None)

@@ -131,6 +131,20 @@ class Processing:
             self._found(self.session.feed(EventBatch.empty()), done)
         return done
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether a lane is waited for: time must not go on by itself then."""
+        return self._lanes.bound is not None
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether events wait for a lane; ``work`` of nothing lets go of them once it is not waited for any more."""
+        return self.session.buffer.is_held_back
+
+    def held_up(self, seconds: float) -> None:
+        """Learn that the run took nothing for so long: no lane was silent then."""
+        self._lanes.held_up(seconds)
+
     def advance(self) -> Processed:
         """Let time go on to now, less what stragglers may take."""
         done = Processed()

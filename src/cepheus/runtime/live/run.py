@@ -87,7 +87,7 @@ class LiveRun:
         self._given_up = asyncio.Event()
         self._failure: BaseException | None = None
         self._told = 0
-        self._paused = False
+        self._paused_at: float | None = None
         self._between: deque[tuple[Callable[[], dict[str, Any]], asyncio.Future[dict[str, Any]]]] = deque()
 
     def stop(self) -> None:
@@ -156,8 +156,7 @@ class LiveRun:
             case "state":
                 return self._state(int(request.get("since", 0)))
             case "pause":
-                self._paused = bool(request.get("paused"))
-                self._wake.set()
+                self._pause(paused=bool(request.get("paused")))
                 return self._state(0)
             case "rules":
                 return {"texts": dict(self._processing.texts)}
@@ -170,10 +169,22 @@ class LiveRun:
             case other:
                 raise OptionError.of("control", f"a live run does not understand '{other}'")
 
+    def _pause(self, *, paused: bool) -> None:
+        now = time.monotonic()
+        if paused and self._paused_at is None:
+            self._paused_at = now
+            log.warning("the run is paused: it takes no events until it is told to go on, or is started again")
+        elif not paused and self._paused_at is not None:
+            self._processing.held_up(now - self._paused_at)
+            self._paused_at = None
+            log.warning("the run goes on")
+        self.counts.paused = paused
+        self._wake.set()
+
     def _state(self, since: int) -> dict[str, Any]:
         processing, counts = self._processing, self.counts
         return {
-            "paused": self._paused,
+            "paused": self.counts.paused,
             "late": counts.late,
             "skipped": sum(link.bad for link in counts.links.values()),
             "waiting": counts.waiting,
@@ -334,24 +345,31 @@ class LiveRun:
                 raise self._failure
             await self._do_between()
             now = time.monotonic()
-            busy = bool(self._inbox) and not self._paused
+            busy = bool(self._inbox) and not self.counts.paused
             if busy:
                 await self._process_inbox()
                 quiet = time.monotonic()
-            elif self._stopped.is_set() or (not self._paused and all(reader.done() for reader in readers)):
+            elif self._stopped.is_set() or (not self.counts.paused and all(reader.done() for reader in readers)):
                 break
-            elif self._paused:
+            elif self.counts.paused:
                 quiet = now  # time stands still
+            elif self._processing.is_held_back and self._all_connected():  # a lane may have been silent for too long
+                await self._given(await self._threaded(lambda: self._processing.work(())))
+                quiet = now
             elif self._live.clock is Clock.WALL and not self._all_connected():
                 quiet = now  # what a source that is away will still give must not be late
+            elif self._live.clock is Clock.WALL and self._processing.is_behind:
+                quiet = now  # nor what a lane will still give, of which more is there
             elif self._live.clock is Clock.WALL and now - quiet >= self._live.idle:
                 await self._given(await self._threaded(self._processing.advance))
             if self._changed and now - saved >= self._live.every and (self._saving is None or self._saving.done()):
+                began = time.monotonic()
                 await self._save()
                 saved = time.monotonic()
+                self._processing.held_up(saved - began)
             if not busy:
                 pause = max(0.001, saved + self._live.every - time.monotonic()) if self._changed else None
-                if self._live.clock is Clock.WALL:
+                if self._live.clock is Clock.WALL or self._processing.is_held_back:
                     pause = _TICK if pause is None else min(pause, _TICK)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wake.wait(), pause)
@@ -383,6 +401,13 @@ class LiveRun:
 
     async def _given(self, processed: Processed) -> None:
         """Hand on what was found, and what was refused."""
+        began = time.monotonic()
+        try:
+            await self._hand_on(processed)
+        finally:
+            self._processing.held_up(time.monotonic() - began)
+
+    async def _hand_on(self, processed: Processed) -> None:
         self._tell(processed)
         if self._dead is not None and processed.dead:
             await self._dead.write(processed.dead_letters())
