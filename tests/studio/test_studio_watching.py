@@ -14,16 +14,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import cepheus
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import CepheusError, OptionError
+from cepheus.core.errors import CepheusError, OptionError, RuleError
 from cepheus.core.event import Event
+from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.figures import MOST_MATCHES, MOST_TOLD, Figures
+from cepheus.runtime.embedded.rule_changes import rule_text, rule_texts
 from cepheus.runtime.live.control import ControlClient
 from cepheus.runtime.live.live_file import read_live_file
 from cepheus.runtime.live.run import LiveRun
 from cepheus.runtime.spark.shard_files import StateFolder
 from cepheus.runtime.spark.stream_notes import ABOUT, KEPT, PAUSE, About, StreamNotes, WatchFolder
 from cepheus.studio.live import Following, Live, Sources
+from cepheus.studio.watched_node import NodeRun
 from cepheus.studio.workspace import Workspace
 
 HOT, HOTTER = "define Hot() from Temp(value > 5)", "define Hot() from Temp(value > 7)"
@@ -303,3 +307,35 @@ def test_what_is_no_checkpoint_and_what_was_not_given_is_refused(tmp_path: Path)
     for kind in ("live", "follow", "checkpoint", "node"):
         with pytest.raises(OptionError, match="not"):
             live.start(Following(text="", kind=kind, source="/etc/passwd"))
+
+
+# ---- Nodes ---------------------------------------------------------------------------------------------------------
+
+
+class Refusing:
+    """A client of a node that withdraws rules and refuses new ones of a type."""
+
+    def __init__(self) -> None:
+        self.texts = {"Hot": "rule Hot define Hot() from Temp(value>45)", "Cold": "rule Cold define Cold() from Temp()"}
+
+    def status(self) -> dict[str, Any]:
+        return {"deployed": {name: {"composite": name, "text": text} for name, text in self.texts.items()}}
+
+    def withdraw(self, names: list[str]) -> None:
+        for name in names:
+            del self.texts[name]
+
+    def deploy(self, rules: str | RuleSet) -> None:
+        found = cepheus.compile(rules, undeclared="allow").rules if isinstance(rules, str) else rules
+        if any("60" in str(rule_text(rule)) for rule in found.all_rules):
+            raise RuleError.of("network-rules", "the network refuses the rules")
+        self.texts |= rule_texts(found)
+
+
+def test_a_network_that_refuses_rules_goes_on_with_the_old_ones() -> None:
+    target: Any = object.__new__(NodeRun)
+    target._client = Refusing()
+    with pytest.raises(CepheusError, match="refuses"):
+        target.apply("rule Hot define Hot() from Temp(value > 60)")
+    assert sorted(target.rules()) == ["Cold", "Hot"]
+    assert "45" in target.rules()["Hot"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from cepheus.core.errors import CepheusError
 from cepheus.runtime.embedded.figures import Figures
 from cepheus.runtime.embedded.rule_changes import RuleChange
 from cepheus.studio.watched import PAUSE, said
@@ -93,12 +94,17 @@ class NodeRun:
         return list(self._change(text).told)
 
     def apply(self, text: str) -> None:
-        """Withdraw some rules from the network and deploy others."""
-        change = self._change(text)
+        """Withdraw some rules from the network and deploy others; if these are refused, the old ones are deployed again."""
+        change, before = self._change(text), self.rules()
         if change.withdrawn:
             self._client.withdraw(list(change.withdrawn))
         if change.added.all_rules:
-            self._client.deploy(change.added)
+            try:
+                self._client.deploy(change.added)
+            except CepheusError:
+                if change.withdrawn:
+                    self._client.deploy("\n\n".join(before[name] for name in change.withdrawn))
+                raise
         self._subscribe(self._client.status())
 
     def _change(self, text: str) -> RuleChange:
