@@ -100,13 +100,19 @@ class StreamNotes:
 
     def wait_while_paused(self, wanted: Callable[[], bool]) -> None:
         """Wait as long as the stream is told to, and is ``wanted`` at all."""
-        files = WatchFolder(self.folder)
         told = False
-        while not self._given_up and files.has(PAUSE) and wanted():
+        while not self._given_up and self._is_paused() and wanted():
             if not told:
                 _LOG.info("the stream waits: %s is there", PAUSE)
                 told = True
             self.sleep(_GLANCE)
+
+    def _is_paused(self) -> bool:
+        try:
+            return WatchFolder(self.folder).has(PAUSE)
+        except OSError as error:
+            self._give_up(error)
+            return False
 
     def _give_up(self, error: Exception) -> None:
         self._given_up = True
