@@ -69,7 +69,7 @@ def test_a_file_of_other_values_is_refused_though_there_are_as_many(tmp_path: Pa
         cepheus.learn(batch(events), "Incident", resume=kept)
 
 
-def test_another_process_knows_the_file_whatever_order_its_sets_have(tmp_path: Path) -> None:
+def test_another_process_knows_the_file_whatever_order_its_sets_have() -> None:
     script = """
 import sys
 from cepheus.learning.hints import Hints

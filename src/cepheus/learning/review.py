@@ -36,7 +36,7 @@ WORSE = 0.05
 """A rule that loses so much F1 no longer holds, unless chance explains it."""
 
 CHANCE = 2.0
-"""So many standard errors of the last stretch are taken for chance: with few occurrences F1 goes up and down by itself."""
+"""So many standard errors of the last stretch are taken for chance: with few occurrences F1 goes up and down."""
 
 BETTER = 0.01
 ROUNDS = 4

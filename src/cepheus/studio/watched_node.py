@@ -94,7 +94,7 @@ class NodeRun:
         return list(self._change(text).told)
 
     def apply(self, text: str) -> None:
-        """Withdraw some rules from the network and deploy others; if these are refused, the old ones are deployed again."""
+        """Withdraw some rules from the network and deploy others; if these are refused, the old ones go on."""
         change, before = self._change(text), self.rules()
         if change.withdrawn:
             self._client.withdraw(list(change.withdrawn))

@@ -221,7 +221,9 @@ class Laned:
     def put(self, lane: int, part: list[Record], *, more: bool) -> None:
         start = EVENTS.index(part[0]) if part else 0
         numbers = range(start, start + len(part))
-        self.given.put_nowait(Messages({}, numbers, payloads(part), lane=str(lane), origins=[""] * len(part), more=more))
+        self.given.put_nowait(
+            Messages({}, numbers, payloads(part), lane=str(lane), origins=[""] * len(part), more=more)
+        )
 
     async def open(self, _position: Position) -> None: ...
 

@@ -134,5 +134,7 @@ def test_what_a_source_has_left_behind_is_waited_for_when_trees_are_built_anew(s
     assert not [each for each in line.told if each.events or (each.through or 0) >= 50], "B may still come"
     del line.processors["p3"]
     line.tell("p2", Lost("p3"))
-    times = [(tuple(event.time for event in each.events), each.through) for each in line.told if (each.through or 0) >= 0]
+    times = [
+        (tuple(event.time for event in each.events), each.through) for each in line.told if (each.through or 0) >= 0
+    ]
     assert times == [((50,), None), ((), 100)]

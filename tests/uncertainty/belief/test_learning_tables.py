@@ -108,6 +108,10 @@ def test_what_fits_no_network_is_refused() -> None:
 def test_a_row_of_which_no_case_tells_anything_stays_as_the_expert_has_it() -> None:
     certain = {(fire, grill): {"YES": 1.0, "NO": 0.0} for fire in ("YES", "NO") for grill in ("YES", "NO")}
     cases = [case for case in world(4, 500) if case["Barbecue"] == "NO"]
-    made = network().set("Smoke", certain, given=["Fire", "Barbecue"]).learned(cases, smoothing=0, only=["Fire", "Smoke", "Temp"])
+    made = (
+        network()
+        .set("Smoke", certain, given=["Fire", "Barbecue"])
+        .learned(cases, smoothing=0, only=["Fire", "Smoke", "Temp"])
+    )
     assert made.posterior("Smoke", observed={"Fire": "NO", "Barbecue": "YES"})["YES"] == 1.0
     assert made.posterior("Smoke", observed={"Fire": "NO", "Barbecue": "NO"})["YES"] < 0.2

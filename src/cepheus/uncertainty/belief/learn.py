@@ -137,8 +137,9 @@ class _Network:
         for name, table in present.items():
             if name in self.learned:
                 noise = rng.dirichlet(np.full(table.shape[-1], 20.0), table.shape[:-1])
-                table = (1 - BLUR) * table + BLUR * noise
-            tables[name] = table
+                tables[name] = (1 - BLUR) * table + BLUR * noise
+            else:
+                tables[name] = table
         return tables
 
     def _spread(self, name: str, table: Floats) -> Floats:
