@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cepheus.core.schema import Attribute, EventType, Schema
     from cepheus.core.values import ValueType
     from cepheus.engine.base.ties import TieCounts
-    from cepheus.learning.door import learn, review
+    from cepheus.learning.api import learn, review
     from cepheus.learning.report import Learned
     from cepheus.learning.review import Review
     from cepheus.notebook.found import Found
@@ -103,7 +103,7 @@ _HOMES = {
     "cepheus.engine.base.ties": ("TieCounts",),
     "cepheus.runtime.embedded.detect": ("Detected", "FileDetection"),
     "cepheus.runtime.embedded.row_tables": ("match_recognize",),
-    "cepheus.learning.door": ("learn", "review"),
+    "cepheus.learning.api": ("learn", "review"),
     "cepheus.learning.report": ("Learned",),
     "cepheus.learning.review": ("Review",),
     "cepheus.notebook.found": ("Found",),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from cepheus.learning.spark_door import learn
+from cepheus.learning.spark_api import learn
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.detect_files import detect_files
 from cepheus.runtime.spark.node_source import register_source

@@ -128,7 +128,7 @@ def learn(
 def _learner(on: Host, master: str, history: list[Path], occurrences: Path | None) -> Iterator[Callable[..., Learned]]:
     """What learns from the files: this process, or Spark, which is ended afterwards."""
     if on is Host.EMBEDDED:
-        from cepheus.learning.door import learn as learn_here
+        from cepheus.learning.api import learn as learn_here
 
         yield partial(learn_here, history, occurrences=occurrences)
         return
@@ -156,7 +156,7 @@ def _review(
     options: dict[str, Any],
 ) -> None:
     """Say whether rules still hold."""
-    from cepheus.learning.door import review
+    from cepheus.learning.api import review
 
     svg, on = refused
     if svg is not None or on is not Host.EMBEDDED:

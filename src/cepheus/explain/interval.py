@@ -18,10 +18,10 @@ from cepheus.core.time import format_duration, format_time
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, text_width
 from cepheus.language.etalis.print import format_condition, format_expression, format_pattern
 from cepheus.plan.interval.binarise import add_rule
-from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.groups import split_rules
 from cepheus.plan.interval.program import NodeKind
+from cepheus.plan.interval.python_calls import FunctionTable
 from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval.model import (
     Absence,

@@ -52,6 +52,12 @@ class State:
         """How many words there are in all arrays."""
         return sum(int(getattr(self, each.name).size) for each in fields(self))
 
+    @property
+    def bytes_of_events(self) -> int:
+        """Bytes of the arrays that hold stored events."""
+        arrays = (self.store, self.entries, self.values, self.in_order, self.lanes, self.sums, self.hash)
+        return sum(array.nbytes for array in arrays)
+
     def copied(self) -> State:
         """The same in arrays of its own."""
         return State(**{each.name: copied_in_lines(getattr(self, each.name)) for each in fields(self)})

@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from cepheus import __version__
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.demo import SCENARIOS
-from cepheus.studio import beliefs, editing, live, networks, running, turning
+from cepheus.studio import beliefs, editing, live, networks, running, what_if
 from cepheus.studio.examples import EXAMPLES
 from cepheus.studio.report import Reported, report
 from cepheus.studio.security import Access, Guard, OpeningKeys
@@ -32,7 +32,7 @@ def make_app(workspace: Workspace, watched: live.Live, access: Callable[[], Acce
     app = FastAPI(title="Cepheus studio", docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(editing.routes(workspace))
     app.include_router(running.routes(workspace))
-    app.include_router(turning.routes(workspace))
+    app.include_router(what_if.routes(workspace))
     app.include_router(beliefs.routes())
     app.include_router(live.routes(watched))
     app.include_router(networks.routes(workspace, watched.sources.node))

@@ -24,6 +24,8 @@ from cepheus.kernel.program import (
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep
 
+_POLICIES = (PolicyCode.EACH, PolicyCode.LAST, PolicyCode.FIRST)
+"""The policies that kernels on devices know."""
 _JUMPS = (Op.JUMP, Op.JUMP_IF, Op.JUMP_UNLESS, Op.JUMP_IF_DEFINED)
 _PUSHES = (Op.SLOT, Op.OPTIONAL_SLOT, Op.CONSTANT)
 _KEEPS = (Op.TO_FLOAT, Op.ABS_INT, Op.ABS_FLOAT, Op.FLOOR, Op.CEIL, Op.ROUND, Op.SQRT, Op.CALENDAR, Op.NOT, Op.IS_NULL)
@@ -111,6 +113,8 @@ def _is_fit(rule: LoweredRule) -> bool:
 
 def _is_fit_step(step: LoweredStep) -> bool:
     if step.kind not in (StepKind.CHOOSE, StepKind.REQUIRE, StepKind.ABSENT):
+        return False
+    if step.kind is StepKind.CHOOSE and step.policy not in _POLICIES:
         return False
     return step.listing is None and not step.keys and step.consumed[0] < 0
 

@@ -37,7 +37,6 @@ from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.plan.interval.flatten import FlatProgram, Flattener, Since, TypeEntry
-from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.goal_texts import Goal, fraction_of
 from cepheus.plan.interval.graph import point_type
 from cepheus.plan.interval.groups import GoalTable, Group, TableRegistry, feed_one_another, make_group, split_rules
@@ -49,6 +48,7 @@ from cepheus.plan.interval.layout import (
     TableState,
 )
 from cepheus.plan.interval.program import NodeKind
+from cepheus.plan.interval.python_calls import FunctionTable
 from cepheus.plan.interval.tables import fact_rows, width_of
 from cepheus.plan.interval.values import Texts, mark_matches, mark_records
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint

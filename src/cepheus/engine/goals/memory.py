@@ -23,7 +23,6 @@ from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.kernel.sums import LIMBS
 from cepheus.plan.interval.flatten import FlatProgram
-from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.layout import (
     NEVER,
     ROW_HEADER,
@@ -38,6 +37,7 @@ from cepheus.plan.interval.layout import (
     TableState,
     Tag,
 )
+from cepheus.plan.interval.python_calls import FunctionTable
 from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval.model import IntervalRule
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
@@ -24,21 +23,13 @@ from cepheus.engine.base.limits import too_many_composites, too_many_members, to
 from cepheus.engine.base.refusals import require_ties, tesla_rules
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
+from cepheus.engine.lowered import snapshot as written
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
 from cepheus.engine.lowered.intake import BatchWords, Intake
 from cepheus.engine.lowered.made_of import Flattened, Kernel
 from cepheus.engine.lowered.outlet import Found, Gathered, Outlet, to_batch
 from cepheus.engine.lowered.single_event import SingleInput
-from cepheus.engine.lowered.snapshot import (
-    DeployedRule,
-    Saved,
-    StoredType,
-    laid_out,
-    read,
-    require_texts,
-    stored_type,
-    write,
-)
+from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, first_rows, laid_out, stored_types
 from cepheus.engine.lowered.texts import TextCensus, mark_texts
 from cepheus.engine.lowered.timers import Timers
 from cepheus.engine.lowered.totals import totals_of, totals_to_put
@@ -46,7 +37,7 @@ from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.context import Context, Input, Scratch, State
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
-from cepheus.kernel.program import SLOT_TIME, StepKind, TotalKind, TypeField, Words
+from cepheus.kernel.program import StepKind, Words
 from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, TOO_MANY, Status, TypeState
 from cepheus.kernel.strings import StringTable
 from cepheus.kernel.totals import put_total
@@ -141,15 +132,7 @@ class LoweredEngine:
             self._lowering.ordered = any(deployed.rule.ordered for deployed in rules)
         require_ties([deployed.rule for deployed in rules], ordered=self._lowering.ordered)
         self._stale = True  # whatever comes of it: a rule that is refused has introduced its types
-        added: list[str] = []
-        try:
-            for deployed in rules:
-                lowered = self._lowering.add(resolve(deployed.rule), deployed.schema, deployed.since)
-                added.append(lowered.name)
-        except CepheusError:
-            for name in added:
-                self._lowering.remove(name)
-            raise
+        self._lowering.add_all((resolve(deployed.rule), deployed.schema, deployed.since) for deployed in rules)
         self._rules |= {str(deployed.rule.name): deployed for deployed in rules}
 
     def _stored(self) -> dict[str, int]:
@@ -186,12 +169,7 @@ class LoweredEngine:
         self._program = self._flat.program
         self._order = tuple(self._lowering.rules.values())
         self._outlet = Outlet(self._order)
-        types = self._program.types
-        listeners = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
-        indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
-        listening = listeners | indexed
-        listening[list(self._flat.listening)] = True
-        self._listening = listening.tolist()
+        self._listening = self._flat.heard_types()
         self._intake = Intake(self._lowering, self._listening, settles=self.settles)
         self._fit()
         self._stale = False
@@ -449,13 +427,11 @@ class LoweredEngine:
     @property
     def bytes_held(self) -> int:
         """Bytes of the arrays that hold stored events."""
-        state = self._state
-        arrays = (state.store, state.entries, state.values, state.in_order, state.lanes, state.sums, state.hash)
-        return sum(array.nbytes for array in arrays)
+        return self._state.bytes_of_events
 
     def snapshot(self) -> bytes:
         """The rules and the stored events, as bytes."""
-        return write(self.kept_as, self.saved())
+        return written.write(self.kept_as, self.saved())
 
     def saved(self) -> Saved:
         """What a snapshot holds: the rules and the stored events."""
@@ -463,10 +439,7 @@ class LoweredEngine:
         state = self._state
         time = max(self._context[At.TIME], self._timers.reached)
         sweep_lanes(self._context, state, until=time)
-        types = tuple(
-            stored_type(layout, state.type_state[layout.index], state.store, self._order, layout.width)
-            for layout in self._lowering.types.values()
-        )
+        types = stored_types(self._lowering, state.type_state, state.store, self._order)
         totals = totals_of(state, self._context[At.LANE_COUNT], self._order, self._lowering)
         saved = Saved(tuple(self._rules.values()), types, self._lowering.strings.texts, self._fed, time, totals)
         return saved.with_doubles(self._lowering.widened)
@@ -479,8 +452,8 @@ class LoweredEngine:
 
     def _read(self, data: bytes) -> Saved:
         """Open the bytes of rules and stored events, and see to it that they make sense."""
-        saved = read(self.kept_as, data)
-        require_texts(saved, saved.texts)
+        saved = written.read(self.kept_as, data)
+        written.require_texts(saved, saved.texts)
         return saved
 
     def take_over(self, saved: Saved, strings: StringTable) -> None:
@@ -511,11 +484,7 @@ class LoweredEngine:
 
     def _born(self, stored: StoredType, time: int) -> Words:
         """The first row that each column may hold; what came before a time is in totals already."""
-        born = np.zeros(self._lowering.column_count + 1, np.int64)
-        gone = stored.first + int(np.searchsorted(stored.rows[:, SLOT_TIME], time))
-        for column in self._lowering.columns.values():
-            born[column.index] = column.born if column.key.total is TotalKind.NONE else max(column.born, gone)
-        return born
+        return first_rows(stored, time, self._lowering)
 
     def _put_back(self, stored: StoredType, time: int) -> None:
         """Put the rows of a type back into the store and into the columns that they belong to."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cepheus.kernel.process import Replay
-from cepheus.kernel.program import Program
+from cepheus.kernel.program import Program, TypeField
 
 
 class Kernel(NamedTuple):
@@ -27,3 +27,11 @@ class Flattened(NamedTuple):
     fields: int = 0
     members: int = 0
     listening: Sequence[int] = ()
+
+    def heard_types(self) -> list[bool]:
+        """For each type, whether anything listens to its events."""
+        types = self.program.types
+        heard = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
+        heard |= types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
+        heard[list(self.listening)] = True
+        return list(map(bool, heard))

@@ -20,9 +20,10 @@ from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.restored_rules import check_restored
 from cepheus.engine.base.snapshot import pack, unpack
 from cepheus.engine.lowered.totals import Total
-from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Words
+from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, TotalKind, Words
 from cepheus.kernel.state import STRING_ID_FLOOR, TypeState
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS, ORDER, TypeLayout
+from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import Rule, RuleSet
@@ -90,7 +91,24 @@ def of_rules(saved: Saved, names: Collection[str], *, without_events: bool = Fal
     return replace(saved, rules=rules, types=types, totals=totals)
 
 
-def stored_type(
+def stored_types(
+    lowering: Lowering, states: Words, store: Words, rules: tuple[LoweredRule, ...]
+) -> tuple[StoredType, ...]:
+    """The live rows of all types; ``states`` says of each type where they are in the store."""
+    layouts = lowering.types.values()
+    return tuple(_stored_type(layout, states[layout.index], store, rules, layout.width) for layout in layouts)
+
+
+def first_rows(stored: StoredType, time: int, lowering: Lowering) -> Words:
+    """The first row of a type that each column may hold; what came before a time is in totals already."""
+    first = np.zeros(lowering.column_count + 1, np.int64)
+    gone = stored.first + int(np.searchsorted(stored.rows[:, SLOT_TIME], time))
+    for column in lowering.columns.values():
+        first[column.index] = column.born if column.key.total is TotalKind.NONE else max(column.born, gone)
+    return first
+
+
+def _stored_type(
     layout: TypeLayout, state: Words, store: Words, rules: tuple[LoweredRule, ...], width: int
 ) -> StoredType:
     """Collect the live rows of a type in order."""

@@ -23,7 +23,7 @@ from cepheus.engine.uncertain.tables import ListedField, ListField, SpreadField,
 from cepheus.kernel.context import State
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import TypeState
-from cepheus.plan.aggregates import aggregate_of
+from cepheus.plan.aggregate_codes import aggregate_of
 from cepheus.plan.pattern.code import float_bits
 from cepheus.plan.pattern.layouts import ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering

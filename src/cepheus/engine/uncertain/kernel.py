@@ -8,7 +8,6 @@ given up at once, for nothing that follows can raise it.
 from __future__ import annotations
 
 from cepheus.engine.uncertain.accept import accept_uncertain, store_uncertain
-from cepheus.engine.uncertain.aggregates import aggregate
 from cepheus.engine.uncertain.bands import bands_probability
 from cepheus.engine.uncertain.choices import bind_last, bind_listed, bind_next, list_window, open_window
 from cepheus.engine.uncertain.joint import joint_probability
@@ -16,6 +15,7 @@ from cepheus.engine.uncertain.nearest import bind_nearest, list_nearest
 from cepheus.engine.uncertain.outcome import conclude, queue_errors
 from cepheus.engine.uncertain.state import Of
 from cepheus.engine.uncertain.tables import PivotField, UncertainRuleField, UncertainStepField
+from cepheus.engine.uncertain.weighing import aggregate
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import enqueue, rule_at
 from cepheus.kernel.loop import loop_over

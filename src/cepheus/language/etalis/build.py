@@ -18,7 +18,7 @@ from cepheus.formats.intervals import argument_name
 from cepheus.language.common.literals import read_duration, read_number, read_string, read_time
 from cepheus.language.common.node_builder import Children, NodeBuilder
 from cepheus.language.common.tokens import MAX_NESTING
-from cepheus.language.etalis.policies import read_policy
+from cepheus.language.etalis.consumption import read_policy
 from cepheus.language.etalis.terms import Kind, Term, TermReader, read_bare_duration
 from cepheus.rules.expressions import Constant
 from cepheus.rules.interval.model import (

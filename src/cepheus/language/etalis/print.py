@@ -9,7 +9,7 @@ from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType, type_of
 from cepheus.language.common.literals import quoted
-from cepheus.language.etalis.policies import format_policy
+from cepheus.language.etalis.consumption import format_policy
 from cepheus.language.etalis.terms import BareDuration
 from cepheus.rules.expressions import (
     Aggregate,

@@ -10,8 +10,8 @@ from cepheus.core.values import Value, ValueType
 from cepheus.kernel.instructions import OPERATOR_CODES, Code, Op
 from cepheus.plan.emit import Emitter, Type, compiled_function
 from cepheus.plan.interval.constructs import IntervalConstruct, unsupported
-from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.layout import ANSWER_ARGUMENTS
+from cepheus.plan.interval.python_calls import FunctionTable
 from cepheus.plan.interval.values import Texts
 from cepheus.rules.expressions import (
     Arithmetic,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from cepheus.core.lists import distinct, value_key
-from cepheus.plan.aggregates import code_of
+from cepheus.plan.aggregate_codes import code_of
 from cepheus.plan.interval.coder import Coder
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct, unsupported
 from cepheus.plan.interval.graph import ConditionSpec, Graph, NodeSpec, atom_node

@@ -28,7 +28,7 @@ class IntervalConstruct(Enum):
 
 
 def _has_code(record: AggregateFunction) -> bool:
-    from cepheus.plan.aggregates import code_of  # it knows the kernels, which take a while to import
+    from cepheus.plan.aggregate_codes import code_of  # it knows the kernels, which take a while to import
 
     if record.form is Form.OVER_WORDS or not record.is_of_values_alone:  # values are of many types here
         return False

@@ -17,7 +17,6 @@ from cepheus.core.values import Value, ValueType
 from cepheus.kernel.instructions import Code
 from cepheus.language.etalis.print import format_pattern
 from cepheus.plan.interval.coder import Coder
-from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.goal_texts import Seat
 from cepheus.plan.interval.program import (
     ArgumentKind,
@@ -27,6 +26,7 @@ from cepheus.plan.interval.program import (
     OperatorCode,
     PreferenceCode,
 )
+from cepheus.plan.interval.python_calls import FunctionTable
 from cepheus.plan.interval.values import Tagged, Texts
 from cepheus.rules.expressions import Constant, Expression, Parameter
 from cepheus.rules.interval.lists import opened, steps

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from cepheus.core.schema import Schema
 from cepheus.plan.interval.binarise import add_rule
 from cepheus.plan.interval.flatten import PlacedGraph, Since
-from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.graph import ConditionSpec, Graph, NodeSpec
 from cepheus.plan.interval.layout import ROW_HEADER
 from cepheus.plan.interval.program import ConditionKind
+from cepheus.plan.interval.python_calls import FunctionTable
 from cepheus.plan.interval.tables import TableSpec, index_by, table_specs, width_of
 from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval.model import Atom, Choice, IntervalRule

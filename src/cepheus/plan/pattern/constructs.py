@@ -62,7 +62,7 @@ class Construct(Enum):
 
 
 def _has_code(record: AggregateFunction) -> bool:
-    from cepheus.plan.aggregates import code_of  # it knows the kernels, which take a while to import
+    from cepheus.plan.aggregate_codes import code_of  # it knows the kernels, which take a while to import
 
     return code_of(record) is not None
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 
-from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.schema import Schema
 from cepheus.kernel.program import (
     ConstraintKind,
@@ -44,6 +44,17 @@ class Lowering(SharedColumns):
             raise
         self.rules[rule.name] = lowered
         return lowered
+
+    def add_all(self, rules: Iterable[tuple[ResolvedRule, Schema, Mapping[str, int]]]) -> None:
+        """Lower more rules, all of them or, if one is refused, none."""
+        added: list[str] = []
+        try:
+            for rule, schema, fed in rules:
+                added.append(self.add(rule, schema, fed).name)
+        except CepheusError:
+            for name in added:
+                self.remove(name)
+            raise
 
     def remove(self, name: str) -> list[int]:
         """Take a rule out and return the columns that nothing uses any more; their numbers may be used again."""

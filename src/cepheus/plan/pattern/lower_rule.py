@@ -18,7 +18,7 @@ from cepheus.kernel.program import (
     TotalKind,
     ValueKind,
 )
-from cepheus.plan.aggregates import code_of
+from cepheus.plan.aggregate_codes import code_of
 from cepheus.plan.pattern.bands import Band, blurred
 from cepheus.plan.pattern.candidates import CandidateFinder, Sums
 from cepheus.plan.pattern.code import Coder, Place
@@ -197,7 +197,7 @@ class _RuleLowering:
         )
         unsure = step.type in self._shared.doubted or bool(self._forms.split(step.constraints)[1])
         listing = self._listing(step)
-        if unsure and most is not None and listing is not None:
+        if unsure and (step.policy.takes is Take.BY_MEANING or (most is not None and listing is not None)):
             raise unsupported(Construct.UNCERTAIN_FORMS, step.window.span)
         return LoweredStep(
             StepKind.CHOOSE,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.options import Duration, RunKeywords, RunOptions, microseconds_of
-from cepheus.learning.door import check_apart, check_target
+from cepheus.learning.api import check_apart, check_target
 from cepheus.learning.hints import Hints
 from cepheus.learning.history import History
 from cepheus.learning.leaks import check_hints
