@@ -205,7 +205,12 @@ def test_deliveries_are_taken_while_more_is_asked_for() -> None:
         reactor, network = Reactor(), Silent()
         temps = reactor.count(Temp)
         made: list[Signal[int]] = []
-        temps.observe(lambda _: made or made.append(reactor.count(Hot)))
+
+        def ask_for_more(_: object) -> None:
+            if not made:
+                made.append(reactor.count(Hot))
+
+        temps.observe(ask_for_more)
         for time in range(1, 40):
             network.queue.put_nowait(Delivered("k", (EventRecord("Temp", time, {"value": 1.0}),), time))
         task = asyncio.ensure_future(follow(network, reactor))
