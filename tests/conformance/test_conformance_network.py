@@ -184,6 +184,7 @@ UNSUPPORTED = {
         "groups: counts by group",
     ),
     "the greatest of many (top)": (
+        "groups: what events are ranked by may be bound behind them, and be used again",
         "groups: the two most frequent routes",
         "groups: the greatest of all, the later of equal ones",
         "groups: a condition has no say in who is the greatest",
