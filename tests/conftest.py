@@ -44,7 +44,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs a device where none can be used: tests with the mark, or with ``device`` as a parameter."""
     call = getattr(item, "callspec", None)
     parameters = () if call is None else call.params.values()
-    if (item.get_closest_marker("device") or any(each == "device" for each in parameters)) and without_device():
+    if (
+        item.get_closest_marker("device") or any(isinstance(each, str) and each == "device" for each in parameters)
+    ) and without_device():
         pytest.skip(without_device())
 
 

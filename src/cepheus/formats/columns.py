@@ -30,7 +30,6 @@ from cepheus.formats.cells import (
     kind_of_text,
     kind_of_value,
 )
-from cepheus.kernel import blocks
 
 _FAILURES = (pa.lib.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
 _PLAIN: dict[ValueType, frozenset[type]] = {
@@ -366,7 +365,7 @@ def _scaled(integers: pa.Array, unit: TimeUnit) -> pa.Array | None:
         numbers = int_array(integers)
         if max(int(numbers.max()), -int(numbers.min())) > MAX_TIME // factor:
             return None
-        made = np.multiply(numbers, factor, out=blocks.words(len(numbers)))
+        made = np.multiply(numbers, factor, dtype=np.int64)
         return pa.Array.from_buffers(ValueType.TIMESTAMP.arrow, len(made), [None, pa.py_buffer(made)])
     if factor != 1 and integers.null_count < len(integers):
         bounds = pc.min_max(integers).as_py()
