@@ -54,6 +54,11 @@ class Link:
         """Whether it is a sink."""
         return self.kind != "source"
 
+    def told(self) -> dict[str, Any]:
+        """What is told of it: trouble only while it lasts."""
+        trouble = "" if self.connected else self.trouble
+        return {"kind": self.kind, "connected": self.connected, "passed": self.passed, "trouble": trouble}
+
 
 @dataclass(slots=True)
 class LiveCounts:
@@ -93,15 +98,7 @@ class LiveCounts:
         return well, {
             "status": "stopping" if self.stopping else "paused" if well and self.paused else status,
             "seconds": round(now - self.started, 3),
-            "links": {
-                name: {
-                    "kind": link.kind,
-                    "connected": link.connected,
-                    "passed": link.passed,
-                    **({"trouble": link.trouble} if link.trouble and not link.connected else {}),
-                }
-                for name, link in self.links.items()
-            },
+            "links": {name: link.told() for name, link in self.links.items()},
             "saved_seconds_ago": None if since_saved is None else round(since_saved, 3),
             "waiting": self.waiting,
         }

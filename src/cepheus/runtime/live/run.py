@@ -184,22 +184,14 @@ class LiveRun:
     def _state(self, since: int) -> dict[str, Any]:
         processing, counts = self._processing, self.counts
         return {
-            "paused": self.counts.paused,
+            "paused": counts.paused,
             "late": counts.late,
             "skipped": sum(link.bad for link in counts.links.values()),
             "waiting": counts.waiting,
             "watermark": processing.latest,
             "state_bytes": counts.state_bytes,
             "saved": counts.saved_at or None,
-            "links": {
-                name: {
-                    "kind": link.kind,
-                    "connected": link.connected,
-                    "passed": link.passed,
-                    "trouble": link.trouble if not link.connected else "",
-                }
-                for name, link in counts.links.items()
-            },
+            "links": {name: link.told() for name, link in counts.links.items()},
             "rules": list(processing.texts),
             **processing.figures.told(since),
         }
