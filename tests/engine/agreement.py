@@ -47,11 +47,21 @@ def cut_anywhere() -> None:
     slices.LEAST_SLICE, slices._MOST_TWICE = 1, inf
 
 
+COPIED: dict[str, Any] = {
+    "LEAST_LOOK": 2,
+    "_LEAST_GAIN": -inf,
+    "_LEAST_SHARE": inf,
+    "_TAKING_IN": 0.0,
+    "_STARTING": -1e-3,  # events always cost something, however fast the machine
+    "cut": lambda times, *_, **__: [slices.Slice(0, 0, len(times))],
+}
+"""What of ``slices`` to replace so that slices begin with copies of what is stored, where that may be."""
+
+
 def copy_anywhere() -> None:
     """Have even the smallest batches cut so that threads begin with copies of what is stored, if they may."""
     cut_anywhere()
-    slices.LEAST_LOOK, slices._LEAST_GAIN, slices._LEAST_SHARE, slices._TAKING_IN = 2, -inf, inf, 0.0
-    vars(slices)["cut"] = lambda times, *_, **__: [slices.Slice(0, 0, len(times))]
+    vars(slices).update(COPIED)
 
 
 def always_on_device() -> None:

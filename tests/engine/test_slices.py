@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
+from agreement import COPIED
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError
@@ -143,9 +144,8 @@ def test_slices_hold_equal_work_and_are_fewer_where_more_would_not_pay(monkeypat
 
 @pytest.fixture
 def copy_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"LEAST_LOOK": 2, "_LEAST_GAIN": -inf, "_LEAST_SHARE": inf, "_TAKING_IN": 0.0}.items():
+    for name, value in COPIED.items():
         monkeypatch.setattr(slices, name, value)
-    monkeypatch.setattr(slices, "cut", lambda times, *_, **__: [Slice(0, 0, len(times))])
 
 
 @pytest.mark.usefixtures("copy_anywhere")
@@ -185,10 +185,10 @@ def test_a_limit_is_exceeded_where_one_engine_would_stop_with_copies_as_well(cro
 def test_copies_are_made_where_evaluating_costs_many_times_what_storing_does() -> None:
     rules = "define Pair() from A() and each B() within 1 h from A"
     one, several = deployed(ColumnsEngine(), rules), deployed(SlicedEngine(threads=2), rules)
-    batch = stream(6000)
+    batch = stream(9000)
     found = several.feed(batch)
     assert len(several._followers) == 1
-    assert len(found) == len(one.feed(batch)) > 1_000_000
+    assert len(found) == len(one.feed(batch)) > 2_000_000
     several._cost = 100e-9
     assert not several._is_worth_a_look(600), "what the last batch has cost tells"
     assert several._is_worth_a_look(60_000)

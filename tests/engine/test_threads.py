@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from agreement import MODES, compare, find, normal
+from agreement import COPIED, MODES, compare, find, normal
 from random_cases import make_case
 
 from cepheus.core.batch import EventBatch
@@ -49,9 +49,8 @@ def cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have slices begin with copies of what is stored, where that may be, however little it saves."""
-    for name, value in {"LEAST_LOOK": 2, "_LEAST_GAIN": -inf, "_LEAST_SHARE": inf, "_TAKING_IN": 0.0}.items():
+    for name, value in COPIED.items():
         monkeypatch.setattr(slices, name, value)
-    monkeypatch.setattr(slices, "cut", lambda times, *_, **__: [slices.Slice(0, 0, len(times))])
 
 
 def engine(text: str, threads: int = 1, limit: int = 10_000) -> Engine:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 _LEAST = 1 << 20
 """Bytes of the smallest block that is kept; smaller ones are left to Arrow's own memory."""
 
-_MOST = 1 << 27
+_MOST = 1 << 28
 """Bytes of all blocks that are kept."""
 
 _kept: dict[int, pa.Buffer] = {}

@@ -18,7 +18,7 @@ from cepheus.core.values import Value, ValueType
 from cepheus.engine.lowered.intake import id_of_word
 from cepheus.kernel.emit import name_events
 from cepheus.kernel.memory import address
-from cepheus.kernel.output import Output, addresses_of
+from cepheus.kernel.output import ENOUGH_EVENTS, Output, addresses_of
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import (
     COMPOSITE_ID_BASE,
@@ -309,24 +309,33 @@ class _LazyIds(Sequence[EventId]):
         return iter(self._found.all_ids())
 
 
+_ALIKE = np.zeros(ENOUGH_EVENTS, np.int32)
+_ALIKE.setflags(write=False)
+
+
+def _same(count: int) -> NDArray[np.int32]:
+    """The code of so many events that are all of one kind; blocks of usual sizes have these in common."""
+    return _ALIKE[:count] if count <= len(_ALIKE) else np.zeros(count, np.int32)
+
+
 def to_batch(
     found: Found,
     probabilities: NDArray[np.float64] | None = None,
     errors: Mapping[str, Sequence[Distribution | None]] | None = None,
 ) -> EventBatch:
     """What was found as a batch; ``errors`` are those of attributes."""
-    outlet = found.outlet
+    outlet, count = found.outlet, len(found)
     one_type, one_rule = len(outlet.types) == 1, len(outlet.names) == 1
     return EventBatch(
         types=outlet.types,
-        codes=np.zeros(len(found), np.int32) if one_type else outlet.codes[found.rule],
+        codes=_same(count) if one_type else outlet.codes[found.rule],
         times=found.field(OutputHeader.TIME),
         columns={key: _column(found, key[1], by_rule, outlet.optional[key]) for key, by_rule in outlet.places.items()},
         ids=_LazyIds(found),
         starts=found.field(OutputHeader.START),
         provenance=Provenance(
             rules=outlet.names,
-            rule_codes=np.zeros(len(found), np.int32) if one_rule else found.rule.astype(np.int32),
+            rule_codes=_same(count) if one_rule else found.rule.astype(np.int32),
             made_of=_Lazy(found),
         ),
         probabilities=probabilities,
