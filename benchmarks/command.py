@@ -56,7 +56,10 @@ def bench(
     write_docs: Annotated[bool, typer.Option("--write-docs", help="Write benchmarks.md and its pictures.")] = False,
     docs: Annotated[Path, typer.Option(help="The folder of the documentation.")] = Path("docs"),
     figure: Annotated[
-        list[str] | None, typer.Option(help="For deployment: only this figure, 10 to 20 or rules; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="For deployment: only this figure, 10 to 20 or rules; for learning a sweep. May be repeated."
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="For deployment: how many seeds a point is the mean of.")] = 5,
     duration: Annotated[
@@ -103,7 +106,7 @@ def bench(
         from benchmarks.reports.terminal import telling
 
         with telling() as say:
-            bench_learning(console, repeat=repeat, quick=quick, say=say)
+            bench_learning(console, repeat=repeat, quick=quick, say=say, only=figure or (), docs=page)
     elif what is What.NETWORK:
         from benchmarks.network.line import bench_network
 

@@ -2,20 +2,27 @@
 
 The sweeps are those of iCEP's evaluation: the number of types and of positive traces, noise, knowledge of the window,
 events, constraints, parameters, negations and aggregates. The numbers of each scenario are our own
-(``generator.Scenario``); beside ours stands what its approach, intersection, learns from the same streams.
+(``generator.Scenario``); beside ours stands what its approach, intersection, learns from the same streams. What was
+measured is kept (``results.json``) and not measured again, so that a long run can be
+interrupted and goes on where it was.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.learning.generator import TARGET, Case, Scenario, draw
+from benchmarks.learning.generator import TARGET, Case, Scenario, draw, shuffled
 from benchmarks.learning.intersection import by_intersection
+from benchmarks.measuring.machine import this_machine
+from benchmarks.reports.page import markdown
 from benchmarks.reports.section import Bar, Table, bar_table
+from cepheus.core.errors import OptionError
 from cepheus.core.time import SECOND
 from cepheus.learning.evaluate import all_together, firings, score
 from cepheus.learning.hints import Hints
@@ -46,9 +53,22 @@ SWEEPS: dict[str, tuple[Scenario, ...]] = {
     "negations": tuple(replace(SWEPT, negations=negations, events=2) for negations in (0, 1, 2)),
     "aggregates": tuple(replace(SWEPT, aggregates=aggregates, events=2) for aggregates in (0, 1, 2)),
 }
+CHANCE = "chance"
+UNLABELLED = replace(DEFAULT, length=20_000, positives=200)
+"""What labels are shuffled in: a hundred searches that find nothing take long."""
+
+CHANCE_RUNS = 100
+MOST_FOUND = 0.05
 LEAST_F1 = 0.95
 MOST_SECONDS = 120.0
-QUICK = {"default": (replace(DEFAULT, length=20_000, positives=200, types=6, events=2),)}
+QUICK: dict[str, tuple[Scenario, ...]] = {
+    "default": (replace(DEFAULT, length=20_000, positives=200, types=6, events=2),)
+}
+KEPT = Path(__file__).with_name("results.json")
+PAGE = "learning-experiments.md"
+MARK = "<!-- measured -->"
+
+Samples = dict[str, dict[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +129,136 @@ def scored(case: Case, rules: Sequence[Rule], seconds: float) -> Result:
     return Result(together.precision, together.recall, seconds)
 
 
-def bench_learning(console: Console, *, repeat: int, quick: bool, say: Callable[[str], None]) -> None:
-    """Run the sweeps, so many hidden rules for each point, and show them."""
+def bench_learning(
+    console: Console,
+    *,
+    repeat: int,
+    quick: bool,
+    say: Callable[[str], None],
+    only: Sequence[str] = (),
+    docs: Path | None = None,
+) -> None:
+    """Run sweeps, so many hidden rules for each point, and show them; with ``docs`` also put them into the page."""
     from benchmarks.reports.terminal import show_table
 
+    sweeps = QUICK if quick else SWEEPS
+    unknown = sorted(set(only) - {*sweeps, CHANCE})
+    if unknown:
+        known = ", ".join([*sweeps, CHANCE])
+        raise OptionError.of("figure", f"there is no sweep '{unknown[0]}'", hint=f"the sweeps are {known}")
+    samples: Samples = {} if quick else load()
+    for name, scenario in points(sweeps):
+        for number in range(1, 2 if quick else repeat + 1):
+            if (not only or name in only) and number not in samples.get(_key(name, scenario, "precision"), {}):
+                say(f"{name}: {_value(name, scenario)}, rule {number} of {repeat}")
+                _add(samples, name, scenario, number)
+                if not quick:
+                    save(samples)
+    if not quick and (not only or CHANCE in only):
+        _measure_chance(samples, say)
+    tables = tables_of(samples, sweeps, judged=not quick)
+    for table in tables:
+        show_table(table, console)
+    if docs is not None:
+        path = docs / PAGE
+        text, _, _ = path.read_text(encoding="utf-8").partition(MARK)
+        parts = [f"## {table.title}\n\n{markdown(table)}" for table in tables]
+        last = f"*Measured with `cepheus bench learning` on {this_machine()}.*"
+        path.write_text("\n\n".join([text + MARK, *parts, last]) + "\n", encoding="utf-8")
+        console.print(f"written: {path}", markup=False)
+
+
+def load() -> Samples:
+    """What has been measured, by what it is and the number of the run."""
+    found = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    return {name: {int(run): value for run, value in runs.items()} for name, runs in found.items()}
+
+
+def save(samples: Samples) -> None:
+    """Keep what has been measured; an interruption leaves the old file or the new one."""
+    lines = [f"  {json.dumps(name)}: {json.dumps(samples[name])}" for name in sorted(samples)]
+    replacement = KEPT.with_suffix(".new")
+    replacement.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    replacement.replace(KEPT)
+
+
+def points(sweeps: dict[str, tuple[Scenario, ...]]) -> Iterator[tuple[str, Scenario]]:
+    """All points of sweeps."""
+    return ((name, scenario) for name, scenarios in sweeps.items() for scenario in scenarios)
+
+
+def _key(name: str, scenario: Scenario, measure: str) -> str:
+    return f"learning, {name} {_value(name, scenario)}: {measure}"
+
+
+def _add(samples: Samples, name: str, scenario: Scenario, number: int) -> None:
+    """Learn one hidden rule, in both ways."""
+    case = draw(scenario, 99 + number)
+    ours, theirs = run(case, number), run_intersection(case)
+    found = {
+        "precision": ours.precision,
+        "recall": ours.recall,
+        "seconds": ours.seconds,
+        "precision, intersection": theirs.precision,
+        "recall, intersection": theirs.recall,
+    }
+    for measure, value in found.items():
+        samples.setdefault(_key(name, scenario, measure), {})[number] = round(value, 6)
+
+
+def _measure_chance(samples: Samples, say: Callable[[str], None]) -> None:
+    """Learn from labels that mean nothing: in one half of the runs at any events, in the other at those of one type."""
+    found = samples.setdefault(f"learning, {CHANCE}: found", {})
+    for number in range(1, CHANCE_RUNS + 1):
+        if number not in found:
+            say(f"shuffled labels, {number} of {CHANCE_RUNS}")
+            history = History.of(shuffled(UNLABELLED, 999 + number, of_one_type=number % 2 == 0))
+            settings = Settings(seed=number, budget=MOST_SECONDS)
+            outcome = learn_history(history, Occurrences.among(history, TARGET), Hints(), settings)
+            found[number] = float(outcome.significant)
+            save(samples)
+
+
+def tables_of(samples: Samples, sweeps: dict[str, tuple[Scenario, ...]], *, judged: bool) -> list[Table]:
+    """What was measured, and whether it is what must be reached."""
     rows: list[tuple[str, ...]] = []
     bars: list[Bar] = []
-    for name, scenarios in (QUICK if quick else SWEEPS).items():
-        for scenario in scenarios:
-            say(f"{name}: {_value(name, scenario)}")
-            cases = [draw(scenario, 100 + number) for number in range(1 if quick else repeat)]
-            ours = [run(case, number + 1) for number, case in enumerate(cases)]
-            theirs = [run_intersection(case) for case in cases]
-            rows.append(_row(name, scenario, ours, theirs))
-            if name == "default":
-                bars += _bars(ours, judged=not quick)
-            elif not quick:
-                bars.append(_beside(name, scenario, ours, theirs))
-    title = "Hidden rules, learned and scored on fresh streams, beside what intersection alone learns"
-    show_table(Table(title, _COLUMNS, tuple(rows)), console)
-    show_table(bar_table(bars), console)
+    for name, scenario in points(sweeps):
+        ours, theirs = (_results(samples, name, scenario, who) for who in ("", ", intersection"))
+        if not ours:
+            continue
+        rows.append(_row(name, scenario, ours, theirs))
+        if name == "default":
+            bars += _bars(ours, judged=judged)
+        elif judged:
+            bars.append(_beside(name, scenario, ours, theirs))
+    runs = samples.get(f"learning, {CHANCE}: found", {})
+    if runs:
+        share, enough = statistics.mean(runs.values()), len(runs) >= CHANCE_RUNS
+        bars.append(
+            Bar(
+                "shuffled labels, something found",
+                f"in at most {MOST_FOUND:.0%} of {CHANCE_RUNS} runs",
+                f"in {sum(runs.values()):.0f} of {len(runs)}",
+                share <= MOST_FOUND if enough else None,
+            )
+        )
+    return [
+        bar_table(bars),
+        Table("Hidden rules, scored on fresh streams, beside what intersection alone learns", _COLUMNS, tuple(rows)),
+    ]
+
+
+def _results(samples: Samples, name: str, scenario: Scenario, who: str) -> list[Result]:
+    precision, recall = (
+        samples.get(_key(name, scenario, f"{measure}{who}"), {}) for measure in ("precision", "recall")
+    )
+    seconds = samples.get(_key(name, scenario, "seconds"), {})
+    return [Result(precision[number], recall[number], seconds.get(number, 0.0)) for number in sorted(precision)]
 
 
 _COLUMNS = (
-    *("<sweep", "<value", "precision", "recall", "F1, median", "F1, worst", "seconds"),
+    *("<sweep", "<value", "rules", "precision", "recall", "F1, median", "F1, worst"),
     *("precision, intersection", "recall, intersection", "F1, intersection"),
 )
 
@@ -142,11 +268,11 @@ def _row(name: str, scenario: Scenario, ours: Sequence[Result], theirs: Sequence
     return (
         name,
         _value(name, scenario),
+        f"{len(ours)}",
         f"{statistics.mean(each.precision for each in ours):.3f}",
         f"{statistics.mean(each.recall for each in ours):.3f}",
         f"{statistics.median(values):.3f}",
         f"{min(values):.3f}",
-        f"{statistics.mean(each.seconds for each in ours):.1f}",
         f"{statistics.mean(each.precision for each in theirs):.3f}",
         f"{statistics.mean(each.recall for each in theirs):.3f}",
         f"{statistics.median(each.f1 for each in theirs):.3f}",

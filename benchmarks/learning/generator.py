@@ -146,6 +146,14 @@ def draw(scenario: Scenario, seed: int, fresh: int = 100_000) -> Case:
     )
 
 
+def shuffled(scenario: Scenario, seed: int, *, of_one_type: bool) -> EventBatch:
+    """A stream with labels that mean nothing: at events drawn at random, of all types or of one."""
+    rng = np.random.default_rng(seed)
+    batch = stream(scenario, scenario.length, rng)
+    at = np.flatnonzero(batch.codes == 0) if of_one_type else np.arange(len(batch))
+    return _labelled(batch, np.sort(batch.times[rng.choice(at, scenario.positives, replace=False)]))
+
+
 def _all(draft: Draft) -> frozenset[str]:
     return frozenset(place.name for place in draft.places)
 

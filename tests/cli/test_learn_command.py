@@ -55,6 +55,26 @@ def test_rules_in_use_are_reviewed_and_written_as_they_would_be_changed(
     assert run("learn", "history.jsonl", "--review", "good.tesla", "--svg", "x.svg", "--time-unit", "s").code == 1
 
 
+def test_the_error_of_a_measurement_is_learned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run = command(monkeypatch, capsys, tmp_path)
+    lines = []
+    for number in range(100):
+        lines.append({"type": "Right", "time": number, "x": 1.5 * number})
+        lines.append({"type": "Temp", "time": number, "x": 1.5 * number + number % 5 - 2})
+    Path("pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    asked = ("learn", "pairs.jsonl", "--time-unit", "s", "--error", "Temp.x", "--against", "Right.x")
+    outcome = run(*asked, "-o", "errors.tesla")
+    assert outcome.code == 0, outcome.err
+    assert "error Temp.x ~ U(-2.02, 2.02)" in outcome.out
+    Path("rules.tesla").write_text("event Temp(x: double)\ndefine Hot() from Temp(x > 1)")
+    assert run("check", "rules.tesla", "errors.tesla").code == 0
+    assert "leave out --target" in run(*asked, "--target", "Temp").err
+    assert "go with --error" in run("learn", "pairs.jsonl", "--target", "Right", "--alike").err
+    assert run("learn", "pairs.jsonl", "--time-unit", "s", "--error", "Temp.y").code == 1
+
+
 def test_tables_of_a_network_are_learned_from_cases(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -71,6 +71,18 @@ def learn(
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep progress here; a search that was stopped goes on from it.")
     ] = None,
+    error: Annotated[
+        str | None,
+        typer.Option(metavar="TYPE.ATTRIBUTE", help="Learn no rules, but what this measurement is off by."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="TYPE.ATTRIBUTE", help="For --error: a measurement that is right.")
+    ] = None,
+    per: Annotated[
+        list[str] | None,
+        typer.Option(help="For --error: an attribute that tells sources apart, whose readings are off together."),
+    ] = None,
+    alike: Annotated[bool, typer.Option("--alike", help="For --error: both measurements are as wrong.")] = False,
     on: Annotated[Host, typer.Option(help="Learn in this process, or on Spark.")] = Host.EMBEDDED,
     master: Annotated[str, typer.Option(metavar="URL", help="For --on spark: where Spark runs.")] = "local[*]",
     *,
@@ -81,7 +93,7 @@ def learn(
     The rules define events of the target's type. They are learned from the earlier part of history and tested on the
     later part; what is shown is the result of the test. The exit code is 1 if nothing was found. With --review rules
     are looked at instead: do they still hold, which of their numbers have moved; -o writes them changed. Then the exit
-    code is 1 if one no longer holds.
+    code is 1 if one no longer holds. With --error the error of a measurement is learned, as rule files declare it.
     """
     for path in (out, svg):
         if path is not None:
@@ -89,8 +101,15 @@ def learn(
     if review:
         _review(review, history, target, occurrences, slack, seed, out, (svg, on), options)
         return
+    if error is not None:
+        pairs = {"against": against, "keys": keys or (), "per": per or (), "slack": slack, "alike": alike}
+        _learn_error(history, error, target, out, (svg, on), {**pairs, **options})
+        return
+    if against is not None or per or alike:
+        raise OptionError.of("learn-error", "--against, --per and --alike go with --error", hint="--error Temp.value")
     if target is None:
-        raise OptionError.of("learn-target", "nothing says what to learn", hint="--target TYPE, or --review RULES")
+        hint = "--target TYPE, --review RULES, or --error TYPE.ATTRIBUTE"
+        raise OptionError.of("learn-target", "nothing says what to learn", hint=hint)
     seconds = budget if budget is not None else _BUDGETS[on]
     asked = {
         "slack": slack,
@@ -170,6 +189,29 @@ def _review(
         note(f"the rules as they would be changed are written to {out}")
     if not made.holds:
         raise typer.Exit(1)
+
+
+def _learn_error(
+    history: list[Path],
+    attribute: str,
+    target: str | None,
+    out: Path | None,
+    refused: tuple[Path | None, Host],
+    asked: dict[str, Any],
+) -> None:
+    """Learn what a measurement is off by."""
+    from cepheus.learning.errors import learn_error
+
+    svg, on = refused
+    if target is not None or svg is not None or on is not Host.EMBEDDED:
+        what = "--target" if target is not None else "--svg" if svg is not None else "--on spark"
+        raise OptionError.of("learn-error", f"--error learns no rules: leave out {what}")
+    with warnings_reported():
+        learned = learn_error(history, attribute, **asked)
+    print(learned)
+    if out is not None:
+        write_file(out, f"{learned}\n")
+        note(f"the error written to {out}")
 
 
 @contextmanager

@@ -76,13 +76,24 @@ class Occurrences:
         return self.take(np.flatnonzero((self.ends >= first) & (self.ends < last)))
 
     def split_at(self, share: float) -> int:
-        """The time before which that share of them ends, one of them at least on either side."""
+        """A time before which that share of them ends, one of them at least on either side.
+
+        It lies half way from the last of the earlier ones to the first of the later ones, so that what decides a later
+        one comes after it, though labels are late.
+
+        >>> ends = np.array([10, 20, 30, 50])
+        >>> Occurrences("Fire", ends, ends, {}).split_at(0.75)
+        40
+        """
         place = min(max(round(share * len(self)), 1), len(self) - 1)
         at = int(self.ends[place])
-        if at > int(self.ends[0]):
-            return at
-        later = self.ends[self.ends > at]
-        if not len(later):
-            message = f"all occurrences of '{self.target}' are at one time"
-            raise OptionError.of("learn-few", message, hint="a rule is tested on later ones than it is learned from")
-        return int(later[0])
+        if at == int(self.ends[0]):
+            later = self.ends[self.ends > at]
+            if not len(later):
+                message = f"all occurrences of '{self.target}' are at one time"
+                hint = "a rule is tested on later ones than it is learned from"
+                raise OptionError.of("learn-few", message, hint=hint)
+            at = int(later[0])
+        before = int(self.ends[self.ends < at][-1])
+        begin = int(self.begins[self.ends >= at].min())
+        return (before + begin + 1) // 2 if begin > before else at
