@@ -77,7 +77,9 @@ def bench(
     ours: Annotated[
         bool, typer.Option("--ours", help="For deployment: masters by our cost model, delivery on the way.")
     ] = False,
-    spark: Annotated[bool, typer.Option("--spark", help="For deployment: run as a Spark job.")] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="For deployment: run as a Spark job; for learning: on Spark.")
+    ] = False,
 ) -> None:
     """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events, windows and networks grow."""
     from benchmarks.reports.terminal import console_for_reports
@@ -103,10 +105,15 @@ def bench(
         bench_claims(console, page)
     elif what is What.LEARNING:
         from benchmarks.learning.experiment import bench_learning
-        from benchmarks.reports.terminal import telling
+        from benchmarks.learning.on_spark import bars, bench_on_spark
+        from benchmarks.reports.section import bar_table
+        from benchmarks.reports.terminal import show_table, telling
 
         with telling() as say:
-            bench_learning(console, repeat=repeat, quick=quick, say=say, only=figure or (), docs=page)
+            if spark:
+                show_table(bar_table(bench_on_spark(say)), console)
+            else:
+                bench_learning(console, repeat=repeat, quick=quick, say=say, only=figure or (), docs=page, more=bars)
     elif what is What.NETWORK:
         from benchmarks.network.line import bench_network
 

@@ -27,7 +27,7 @@ from cepheus.core.time import SECOND
 from cepheus.learning.evaluate import all_together, firings, score
 from cepheus.learning.hints import Hints
 from cepheus.learning.history import History
-from cepheus.learning.learn import Settings, learn_history
+from cepheus.learning.learn import Outcome, Settings, learn_history
 from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.terminators import Ending
 from cepheus.learning.traces import TERMINATOR
@@ -46,12 +46,14 @@ SWEEPS: dict[str, tuple[Scenario, ...]] = {
     "event types": tuple(replace(SWEPT, types=types) for types in (10, 25, 50, 100)),
     "positive traces": tuple(replace(SWEPT, positives=count) for count in (50, 100, 200, 400)),
     "noise": tuple(replace(SWEPT, noise=noise) for noise in (0.0, 0.02, 0.05, 0.1, 0.2)),
-    "window": tuple(replace(SWEPT, window_known=known) for known in (True, False)),
+    "window": tuple(
+        replace(SWEPT, window=window, window_known=known) for window in (20.0, 60.0) for known in (True, False)
+    ),
     "events": tuple(replace(SWEPT, events=events) for events in (1, 2, 3, 4)),
     "constraints": tuple(replace(SWEPT, constraints=constraints) for constraints in (0, 1, 2)),
     "parameters": tuple(replace(SWEPT, parameters=parameters) for parameters in (0, 1, 2)),
     "negations": tuple(replace(SWEPT, negations=negations, events=2) for negations in (0, 1, 2)),
-    "aggregates": tuple(replace(SWEPT, aggregates=aggregates, events=2) for aggregates in (0, 1, 2)),
+    "aggregates": tuple(replace(SWEPT, aggregates=aggregates, events=2, window=60.0) for aggregates in (0, 1, 2)),
 }
 CHANCE = "chance"
 UNLABELLED = replace(DEFAULT, length=20_000, positives=200)
@@ -94,7 +96,11 @@ def run(case: Case, seed: int = 1, budget: float = MOST_SECONDS) -> Result:
     outcome = learn_history(
         history, Occurrences.among(history, TARGET), Hints(window=window), Settings(seed=seed, budget=budget)
     )
-    seconds = clock.perf_counter() - started
+    return fresh_result(case, outcome, clock.perf_counter() - started)
+
+
+def fresh_result(case: Case, outcome: Outcome, seconds: float) -> Result:
+    """What was learned, scored on the fresh stream."""
     if not outcome.significant:
         return Result(0.0, 0.0, seconds)
     rules = [each.rule(outcome.history, TARGET, "learned") for each in outcome.candidates]
@@ -137,8 +143,12 @@ def bench_learning(
     say: Callable[[str], None],
     only: Sequence[str] = (),
     docs: Path | None = None,
+    more: Callable[[Samples], list[Bar]] = lambda _: [],
 ) -> None:
-    """Run sweeps, so many hidden rules for each point, and show them; with ``docs`` also put them into the page."""
+    """Run sweeps, so many hidden rules for each point, and show them; with ``docs`` also put them into the page.
+
+    What else was measured, ``more`` judges.
+    """
     from benchmarks.reports.terminal import show_table
 
     sweeps = QUICK if quick else SWEEPS
@@ -156,7 +166,7 @@ def bench_learning(
                     save(samples)
     if not quick and (not only or CHANCE in only):
         _measure_chance(samples, say)
-    tables = tables_of(samples, sweeps, judged=not quick)
+    tables = tables_of(samples, sweeps, [] if quick else more(samples), judged=not quick)
     for table in tables:
         show_table(table, console)
     if docs is not None:
@@ -219,7 +229,9 @@ def _measure_chance(samples: Samples, say: Callable[[str], None]) -> None:
             save(samples)
 
 
-def tables_of(samples: Samples, sweeps: dict[str, tuple[Scenario, ...]], *, judged: bool) -> list[Table]:
+def tables_of(
+    samples: Samples, sweeps: dict[str, tuple[Scenario, ...]], more: Sequence[Bar] = (), *, judged: bool
+) -> list[Table]:
     """What was measured, and whether it is what must be reached."""
     rows: list[tuple[str, ...]] = []
     bars: list[Bar] = []
@@ -244,7 +256,7 @@ def tables_of(samples: Samples, sweeps: dict[str, tuple[Scenario, ...]], *, judg
             )
         )
     return [
-        bar_table(bars),
+        bar_table([*bars, *more]),
         Table("Hidden rules, scored on fresh streams, beside what intersection alone learns", _COLUMNS, tuple(rows)),
     ]
 
@@ -292,7 +304,7 @@ def _value(name: str, scenario: Scenario) -> str:
         "event types": scenario.types,
         "positive traces": scenario.positives,
         "noise": f"{scenario.noise:.0%}",
-        "window": "known" if scenario.window_known else "unknown",
+        "window": f"{scenario.window:g} s, {'known' if scenario.window_known else 'unknown'}",
         "events": scenario.events,
         "constraints": scenario.constraints,
         "parameters": scenario.parameters,

@@ -36,7 +36,7 @@ class Scenario:
     rate: float = 1.0
     events: int = 3
     constraints: int = 1
-    window: float = 60.0
+    window: float = 20.0
     parameters: int = 0
     ordered: bool = True
     negations: int = 0
@@ -152,6 +152,14 @@ def shuffled(scenario: Scenario, seed: int, *, of_one_type: bool) -> EventBatch:
     batch = stream(scenario, scenario.length, rng)
     at = np.flatnonzero(batch.codes == 0) if of_one_type else np.arange(len(batch))
     return _labelled(batch, np.sort(batch.times[rng.choice(at, scenario.positives, replace=False)]))
+
+
+def labelled_by(rule: Rule, batch: EventBatch, after: int) -> EventBatch:
+    """A stream with a label at everything that a rule finds in it, moved to begin after a time."""
+    moved = replace(batch, times=batch.times + (after - int(batch.times[0])))
+    span = (int(moved.times[0]), int(moved.times[-1]) + 1)
+    rows = firings([rule], History.of(moved), span, 0)[0]
+    return _labelled(moved, moved.times[rows])
 
 
 def _all(draft: Draft) -> frozenset[str]:
