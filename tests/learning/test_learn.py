@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hidden_rules import batch, labelled, stream
@@ -54,6 +56,31 @@ def test_occurrences_may_be_a_table_with_keys_that_is_late() -> None:
     learned = cepheus.learn(batch(others), "Incident", occurrences=labels, slack="1s", time_unit="us")
     assert learned.f1 > 0.8
     assert [attribute.name for attribute in learned.found[0].rule.composite.attributes] == ["room"]
+
+
+def test_occurrences_in_a_file_may_be_intervals(tmp_path: Path) -> None:
+    events = labelled(stream(7), "define Incident() from A(value > 70)")
+    lines = [f"{event.time - 300},{event.time + 500},x" for event in events if event.type == "Incident"]
+    file = tmp_path / "incidents.csv"
+    file.write_text("\n".join(["start,time,by", *lines]))
+    others = [event for event in events if event.type != "Incident"]
+    learned = cepheus.learn(batch(others), "Incident", occurrences=file, time_unit="us")
+    assert learned.slack == 0
+    assert learned.f1 == 1.0
+    assert set(learned.outcome.occurrences.columns) == {"by"}
+    early = [f"{event.time - 900},y" for event in events if event.type == "Incident"]
+    file.write_text("\n".join(["time,by", *early]))
+    learned = cepheus.learn(batch(others), "Incident", occurrences=file, time_unit="us", slack="1ms")
+    assert learned.f1 == 1.0
+    assert "labels may be off by 1 ms in either direction" in learned.text
+
+
+def test_occurrences_of_another_time_are_refused() -> None:
+    events = labelled(stream(7), "define Incident() from A(value > 70)")
+    others = [event for event in events if event.type != "Incident"]
+    labels = [{"time": 1000 * event.time} for event in events if event.type == "Incident"]
+    with pytest.raises(cepheus.OptionError, match="within the history"):
+        cepheus.learn(batch(others), "Incident", occurrences=labels, time_unit="us")
 
 
 def test_hints_are_followed() -> None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.time import format_time
+from cepheus.formats.intervals import START
 from cepheus.learning.history import Column, History, Ints
 
 FEWEST = 5
@@ -44,7 +46,10 @@ class Occurrences:
             )
         starts = history.batch.starts
         begins = events.times if starts is None else np.minimum(starts[events.rows], events.times)
-        return cls(target, begins, events.times, events.columns)._enough()
+        columns = events.columns
+        if starts is not None:  # files keep it as an attribute, too
+            columns = {name: column for name, column in columns.items() if name != START}
+        return cls(target, begins, events.times, columns)._enough()
 
     @classmethod
     def of(cls, batch: EventBatch, target: str, history: History) -> tuple[Occurrences, History]:
@@ -52,7 +57,23 @@ class Occurrences:
         given = History.of(batch, history.texts)
         if not len(batch):
             raise OptionError.of("learn-target", f"there is no occurrence of '{target}' to learn from")
-        return cls.among(given, target), replace(history, texts=given.texts, codes=given.codes)
+        made = cls.among(given, target)
+        made.check_span(history.span)
+        return made, replace(history, texts=given.texts, codes=given.codes)
+
+    def check_span(self, span: tuple[int, int]) -> None:
+        """Refuse occurrences of another time than the events that should explain them."""
+        first, last = span
+        inside = int(((self.ends >= first) & (self.begins <= last)).sum())
+        if inside < min(FEWEST, len(self)):
+            raise OptionError.of(
+                "learn-few",
+                f"of {len(self)} occurrences of '{self.target}' {inside or 'none'} "
+                f"{'lies' if inside <= 1 else 'lie'} within the history",
+                hint=f"events are from {format_time(first)} to {format_time(last)}, occurrences from "
+                f"{format_time(int(self.begins.min()))} to {format_time(int(self.ends.max()))}: "
+                "are their times in the same unit and time zone?",
+            )
 
     def _enough(self) -> Occurrences:
         if len(self) < FEWEST:

@@ -93,7 +93,7 @@ def _files(paths: list[Path], names: Mapping[str, str], options: RunOptions, typ
     if not paths:
         raise OptionError.of("events", "there is no history to learn from", hint="name a file of events")
     bad = BadEvents(options.on_bad_event)
-    files = open_files(paths, _intake(options, type_name, intervals=False), bad, type_names=names)
+    files = open_files(paths, _intake(options, type_name, intervals=type_name is not None), bad, type_names=names)
     return EventBatch.concat([file.batch() for file in files])
 
 

@@ -141,7 +141,9 @@ class Learned:
                 f"all rules together: precision {together.precision:.3f}, recall {together.recall:.3f}, "
                 f"F1 {together.f1:.3f}"
             )
-        if self.slack:
+        if any(each.candidate.ending.early for each in self.found):
+            told.append(f"labels may be off by {format_duration(self.slack)} in either direction, as was said")
+        elif self.slack:
             told.append(f"labels come up to {format_duration(self.slack)} after the event that decides")
         unknown = sorted(
             set(outcome.occurrences.columns) - {name for each in outcome.candidates for name in each.outputs}

@@ -79,6 +79,7 @@ def learn(
     tally = events.tally(split)
     if occurrences is not None:
         check_apart(target, tally.counts)
+        known.check_span(tally.span)
     if not set(tally.counts) - {target}:
         raise OptionError.of("learn-target", "the history has no events besides the occurrences")
     count = sum(number for name, number in tally.counts.items() if name != target)
