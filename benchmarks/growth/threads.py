@@ -113,8 +113,10 @@ def _at_once(pool: ThreadPoolExecutor, work: Callable[[], int]) -> list[int]:
 
 @njit(nogil=True)
 def _spin(steps: int) -> int:
-    """Count in a way that no compiler can take a shortcut through."""
+    """Shift a number about, each time by what the time before has made of it: no compiler takes several at once."""
     state = 1
     for _ in range(steps):
-        state = (state * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
     return state

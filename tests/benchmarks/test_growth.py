@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.growth import footprint, scaling, startup
 from benchmarks.growth.scaling import CONCERNED, events_by_value, rules_by_type, rules_by_value
-from benchmarks.growth.threads import KEYLESS, PLAIN_LOOP, QUESTIONS
+from benchmarks.growth.threads import IN_ONE_WINDOW, KEYLESS, PLAIN_LOOP, QUESTIONS
 from benchmarks.measuring.processes import MEBIBYTE
 from benchmarks.workloads.sequences import chapter_rules, rule_text, types_of
 from benchmarks.workloads.streams import chapter
@@ -42,7 +42,7 @@ def test_more_rules_of_which_an_event_concerns_as_many() -> None:
     assert measured.deployment.text.wall > 0
     assert measured.latency.p50 <= measured.latency.p99 <= measured.latency.worst
     assert [(row.workload, row.threads) for row in measured.threads] == [
-        (name, threads) for name in (PLAIN_LOOP, *QUESTIONS, KEYLESS) for threads in (1, 2)
+        (name, threads) for name in (PLAIN_LOOP, *QUESTIONS, KEYLESS, IN_ONE_WINDOW) for threads in (1, 2)
     ]
     assert {row.speedup for row in measured.threads if row.threads == 1} == {1.0}
     assert said[0] == "20 and 100 rules, told by type"
