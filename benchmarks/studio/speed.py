@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 EVENTS = 5_000_000
 RATE = 10_000
 FIRST_PICTURE, FRAME = 3.0, 100.0
+LOOKS = 7
+"""How often the memory of the page is looked at while it watches a stream."""
+
 _START = 1_767_258_000 * SECOND
 RULES = """define Fire(area: int, temp: double)
 from Smoke(area=$a) and last Temp(area=$a and value>45) within 5 min from Smoke
@@ -50,16 +53,24 @@ _MOVES = """async (count) => {
 _ALL_TOLD = """(matched) => { const told = document.getElementById('live-tiles').dataset;
   return Number(told.received) + Number(told.missed) === matched; }"""
 
+_FULL = "() => Number(document.getElementById('live-tiles').dataset.received) > 1000"
+"""The list of matches is as long as it gets: from then on nothing should grow."""
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What was seen of a stream: seconds, events, matches at the server and on the page, memory of the page in MB."""
+    """What was seen of a stream: seconds, events written and processed, matches at the server and on the page.
+
+    ``scripts`` is what the page's scripts hold and ``process`` what its process has of its own, in MB, now and then.
+    """
 
     seconds: float
+    written: int
     events: int
     matched: int
     received: int
-    memory: tuple[float, float]
+    scripts: tuple[float, ...]
+    process: tuple[float, ...]
 
 
 def bench_studio(console: Console, *, quick: bool, duration: str | None) -> None:
@@ -75,7 +86,6 @@ def bench_studio(console: Console, *, quick: bool, duration: str | None) -> None
         watched = _stream(browser, seconds)
     ordered = sorted(frames)
     middle, slow = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
-    grown = watched.memory[1] - watched.memory[0]
     judged = not quick
     bars = [
         Bar(
@@ -91,19 +101,31 @@ def bench_studio(console: Console, *, quick: bool, duration: str | None) -> None
             slow < FRAME if judged else None,
         ),
         Bar(
-            f"matches received by the page, {watched.events:,} events in {watched.seconds:.0f} s",
+            f"matches received by the page, {watched.written:,} events in {watched.seconds:.0f} s",
             f"{watched.matched:,}",
             f"{watched.received:,}",
             watched.received == watched.matched,
         ),
         Bar(
-            "growth of the page's memory meanwhile",
-            "below 10 MB",
-            f"{grown:.1f} MB",
-            grown < 10 if judged else None,
+            "events that were processed, of those written",
+            f"{watched.written:,}",
+            f"{watched.events:,}",
+            watched.events == watched.written,
+        ),
+        *(
+            Bar(
+                f"growth of {what} meanwhile",
+                f"below {most} MB",
+                f"{held[-1] - held[0]:.1f} MB ({', '.join(f'{each:.0f}' for each in held)})",
+                held[-1] - held[0] < most if judged else None,
+            )
+            for what, held, most in (
+                ("what the page's scripts hold", watched.scripts, 10),
+                ("the memory of the page's process", watched.process, 40),
+            )
         ),
     ]
-    rate = watched.events / max(watched.seconds, 1e-9)
+    rate = watched.written / max(watched.seconds, 1e-9)
     console.print(f"the engine took {engine:.2f} s; {rate:,.0f} events/s were watched")
     show_table(bar_table(bars), console)
 
@@ -156,12 +178,17 @@ def _stream(browser: Browser, seconds: float) -> Watched:
             page.click("#tab-live")
             page.click("#live-start")
             stop = threading.Event()
-            writer = threading.Thread(target=_write, args=(file, stop))
+            written: list[int] = []
+            writer = threading.Thread(target=_write, args=(file, stop, written))
             writer.start()
             began = time.perf_counter()
-            page.wait_for_timeout(min(5000.0, seconds * 400))
-            before = _memory(page)
-            page.wait_for_timeout(max(0.0, (seconds - (time.perf_counter() - began)) * 1000))
+            page.wait_for_function(_FULL)
+            warm = time.perf_counter() - began
+            memory = []
+            for look in range(LOOKS):
+                due = warm + max(0.0, seconds - warm) * look / (LOOKS - 1)
+                page.wait_for_timeout(max(0.0, (due - (time.perf_counter() - began)) * 1000))
+                memory.append(_memory(browser, page))
             stop.set()
             writer.join()
             spent = time.perf_counter() - began
@@ -171,17 +198,17 @@ def _stream(browser: Browser, seconds: float) -> Watched:
             state = target.state(0)
             page.wait_for_function(_ALL_TOLD, arg=state["matched"])
             received = int(str(page.get_attribute("#live-tiles", "data-received")))
-            after = _memory(page)
             page.context.close()
-    return Watched(spent, state["events"], state["matched"], received, (before, after))
+    scripts, process = zip(*memory, strict=True)
+    return Watched(spent, written[-1], state["events"], state["matched"], received, scripts, process)
 
 
-def _write(file: Path, stop: threading.Event) -> None:
-    """Append so many events a second, in ten pieces."""
+def _write(file: Path, stop: threading.Event, written: list[int]) -> None:
+    """Append so many events a second, in ten pieces; tell how many there are."""
     number = 0
+    began = time.perf_counter()
     with file.open("a") as stream:
         while not stop.is_set():
-            began = time.perf_counter()
             lines = [
                 json.dumps({"type": "Temp", "time": _START + place * 100, "value": place % 50})
                 for place in range(number, number + RATE // 10)
@@ -189,17 +216,28 @@ def _write(file: Path, stop: threading.Event) -> None:
             number += RATE // 10
             stream.write("\n".join(lines) + "\n")
             stream.flush()
-            stop.wait(max(0.0, 0.1 - (time.perf_counter() - began)))
+            stop.wait(max(0.0, number / RATE - (time.perf_counter() - began)))
+    written.append(number)
 
 
-def _memory(page: Page) -> float:
-    """What the scripts of the page hold, in MB, after the collector has been through."""
+def _memory(browser: Browser, page: Page) -> tuple[float, float]:
+    """What the scripts of the page hold, and what its process has for itself, in MB, after the collector's work."""
     session: Any = page.context.new_cdp_session(page)
     session.send("HeapProfiler.enable")
     session.send("HeapProfiler.collectGarbage")
-    used: float = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+    scripts: float = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
     session.detach()
-    return used
+    whole: Any = browser.new_browser_cdp_session()
+    processes = whole.send("SystemInfo.getProcessInfo")["processInfo"]
+    whole.detach()
+    own = sum(_private(each["id"]) for each in processes if each["type"] == "renderer")
+    return scripts, own / 1e6
+
+
+def _private(process: int) -> int:
+    """How many bytes a process shares with no other."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Private_"))
 
 
 def _open(page: Page, address: str) -> None:

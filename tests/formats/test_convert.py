@@ -12,10 +12,12 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
 from cepheus.core.errors import EventError
 from cepheus.core.event import Event
+from cepheus.core.options import OnBadEvent
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
-from cepheus.formats import conform, from_arrow, from_dicts, from_pandas, schema_of, to_arrow, to_pandas
+from cepheus.formats import attributes, conform, from_arrow, from_dicts, from_pandas, schema_of, to_arrow, to_pandas
+from cepheus.formats.problems import BadEvents
 
 
 def test_dicts() -> None:
@@ -196,6 +198,22 @@ def test_conform_names_the_row(event: Event, closed: bool, found: str) -> None:
     good = Event("Smoke", 1, {"area": "A1"})
     with pytest.raises(EventError, match=found):
         conform(EventBatch.from_events([good, event]), Schema(SCHEMA.values(), closed=closed))
+
+
+def test_what_stops_at_a_fault_looks_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    real = attributes.Prefix.apply
+    monkeypatch.setattr(
+        attributes.Prefix, "apply", lambda self, row, error: looked.append(row) or real(self, row, error)
+    )
+    table = pa.table({"type": ["Temp"] * 9, "time": range(9), "value": [1.5] * 9, "area": range(9)})
+    schema = Schema([EventType("Temp", (Attribute("area", ValueType.STRING), Attribute("value", ValueType.FLOAT)))])
+    with pytest.raises(EventError, match=r"row 1: Temp.area: 0 is not a string"):
+        conform(from_arrow(table), schema)
+    assert looked == [0]
+    bad = BadEvents(OnBadEvent.SKIP)
+    assert len(conform(from_arrow(table), schema, bad)) == 0
+    assert bad.skipped == 9
 
 
 def test_conform_of_a_name_with_two_types() -> None:

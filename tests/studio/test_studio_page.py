@@ -425,3 +425,49 @@ def test_what_is_saved_stays_with_its_document(page: Page, start_studio: Start, 
     page.wait_for_function("() => document.body.textContent.includes('two.tesla is saved')")
     assert one.read_text() == "define One() from S()"
     assert two.read_text().startswith("define New() from S()")
+
+
+def test_what_data_and_rules_call_things_is_shown_as_text(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=window.taken=1>"
+    events = [
+        {"type": "Temp", "time": 1_000_000, "value": 45.2, "area": evil},
+        {"type": "Smoke", "time": 2_000_000, "area": evil},
+        {"type": f"<b>{evil}", "time": 3_000_000, f"'\"><svg onload=window.taken=1>{evil}": f"</script>{evil}"},
+        {"type": "Smoke", "time": 4_000_000, "area": f"'\">{evil}"},
+    ]
+    (tmp_path / "evil.jsonl").write_text("\n".join(map(json.dumps, events)))
+    opened(page, start_studio(Workspace.of([], [tmp_path / "evil.jsonl"])))
+    write(page, f"rule `{evil}`\n{FIRE.replace('Fire(', f'`{evil}`(')}")
+    page.wait_for_selector("#run:not([disabled])")
+    page.click("#run")
+    page.wait_for_selector("body[data-ran='1']")
+    page.wait_for_function("() => document.getElementById('drawing-image').naturalWidth > 0")
+    click_lane(page, f"<b>{evil}")
+    click_lane(page, evil)
+    page.wait_for_selector("#details .tree")
+    assert evil in page.inner_text("#details .tree")
+    page.evaluate("() => window.studio.whyNot({ rule: window.studio.rules[0].name, row: 3 })")
+    page.wait_for_selector("#details .nearest")
+    for tab in ("what-if", "belief", "timeline"):
+        page.click(f"#tab-{tab}")
+    page.click("#report")
+    with page.expect_download() as saved:
+        page.click("#report-save")
+    report = page.context.new_page()
+    report.goto(Path(saved.value.path()).rename(tmp_path / "report.html").as_uri())
+    assert evil in report.inner_text("body")
+    assert [each.evaluate("() => [window.taken, document.images.length]") for each in (page, report)] == [
+        [None, 2],
+        [None, 0],
+    ]
+
+
+def test_times_on_the_axis_differ(page: Page, start_studio: Start) -> None:
+    fire(page, start_studio)
+    told = """(span) => { const t = window.studio.timeline; const { start } = t.view; t.show(start, start + span);
+        const told = []; const pen = document.createElement("canvas").getContext("2d");
+        pen.fillText = (text) => told.push(text); t.drawAxis(pen, 100); return told; }"""
+    for span in (100, 3e3, 6e3, 5e6, 6e6, 60e6, 7e9, 86400e6 * 3, 86400e6 * 900):
+        times = page.evaluate(told, span)
+        assert len(times) > 3
+        assert len(set(times)) == len(times), times

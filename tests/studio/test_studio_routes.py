@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_cases import QUERY, SCENARIO
+from studio_cases import QUERY, SCENARIO, posting
 
 from cepheus.api import compile
 from cepheus.studio.examples import FIRE
@@ -210,3 +211,29 @@ def test_without_events_or_runs_it_is_said(ask: Ask) -> None:
     ask("example", {"name": "fire"})
     assert ask("why", {"row": 0}, 422)["diagnostics"][0]["message"] == "nothing was run yet"
     assert "there is no example" in ask("example", {"name": "x"}, 422)["diagnostics"][0]["message"]
+
+
+def test_events_without_rules_tell_what_rules_can_say_of_them(
+    start_studio: Callable[..., Studio], tmp_path: Path
+) -> None:
+    file = tmp_path / "rooms.jsonl"
+    lines = [
+        {"type": "Door", "time": 1, "room": "A", "a\nb": 1},
+        {"type": "Door", "time": 2, "room": "B", "open": True},
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    ask = posting(start_studio(Workspace.of([], [file])))
+    text = ask("state")["documents"][0]["text"]
+    assert "//   event Door(room: string, `a b`: int, open: bool)\n" in text
+    assert ask("analyse", {"text": text, "name": "untitled.tesla"})["language"] == "tesla"
+    begun = f"{text}define A() from Door("
+    found = ask("complete", {"text": begun, "name": "untitled.tesla", "offset": len(begun)})
+    assert {"room", "open"} <= {each["label"] for each in found}
+    declared = "event Door(room: string)\ndefine A() from Door("
+    found = ask("complete", {"text": declared, "name": "untitled.tesla", "offset": len(declared)})
+    assert "open" not in {each["label"] for each in found}
+
+
+def test_answers_are_not_held_back(studio: Studio) -> None:
+    """Of sockets that say that they are TCP alone asyncio turns off the waiting for more to send: 40 ms an answer."""
+    assert studio._socket.proto == socket.IPPROTO_TCP

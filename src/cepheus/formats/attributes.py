@@ -68,12 +68,14 @@ class AttributeReader:
     """Reads attributes as a schema expects them and remembers the types that only the data told.
 
     The type of an attribute without one in the schema is fixed by the first rows that have values for it. ``suggested``
-    are the types that texts suggest for attributes that rules, and nothing else, take for strings.
+    are the types that texts suggest for attributes that rules, and nothing else, take for strings. With ``to_first``
+    reading a column ends at its first fault: what stops there need not be told of a million others.
     """
 
     schema: Schema
     unit: TimeUnit
     keep_all: bool = False
+    to_first: bool = False
     inferred: dict[tuple[str, str], ValueType] = field(default_factory=dict)
     suggested: dict[tuple[str, str], ValueType] = field(default_factory=dict)
 
@@ -90,7 +92,8 @@ class AttributeReader:
                 if kind is ValueType.STRING and isinstance(column, TextColumn):
                     self._refuse_numbers(name, column, events, codes, faults)
                 rows = events.of_types(codes)
-                coerced = coerce(column, kind, self.unit, faults, rows=rows, prefix=self._prefix(name, events))
+                prefix = self._prefix(name, events)
+                coerced = coerce(column, kind, self.unit, faults, rows=rows, prefix=prefix, to_first=self.to_first)
                 known = columns.get((name, kind))
                 columns[name, kind] = coerced.array if known is None else pc.coalesce(known, coerced.array)
                 if coerced.errors is not None:
@@ -210,6 +213,7 @@ def coerce(
     *,
     rows: BoolArray | None = None,
     prefix: Prefix | None = None,
+    to_first: bool = False,
 ) -> Coerced:
     """The marked cells of a column as the expected type; cells that do not fit are noted in ``faults``."""
     array = column.convert(expected, unit, rows)
@@ -223,6 +227,8 @@ def coerce(
             value = column.cell(row, expected, unit)
         except EventError as error:
             faults.setdefault(row, error if prefix is None else prefix.apply(row, error))
+            if to_first:
+                break
             continue
         if isinstance(value, Uncertain):
             values[row], errors[row] = value.value, value.error

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
 from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import EventError, Place
+from cepheus.core.options import OnBadEvent
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType, as_int
@@ -44,7 +45,8 @@ def conform(batch: EventBatch, schema: Schema, bad: BadEvents | None = None) -> 
         batch = _without(batch.take(rows), schema)
     faults: Faults = {}
     events = TypedRows(_BatchRows(batch), batch.types, batch.codes)
-    columns, errors = AttributeReader(_as_named(batch, schema), TimeUnit.US).read(events, faults)
+    reader = AttributeReader(_as_named(batch, schema), TimeUnit.US, to_first=bad.policy is OnBadEvent.STOP)
+    columns, errors = reader.read(events, faults)
     own = _own_errors(batch, columns, faults)
     _check_probabilities(batch, faults)
     _check_starts(batch, faults)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from cepheus.language.python.read_text import is_python
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.rule_sources import is_sql
 from cepheus.studio.security import MOST_SENT
-from cepheus.studio.workspace import Workspace, diagnostics, program_of
+from cepheus.studio.workspace import Loaded, Workspace, diagnostics, program_of
 
 
 class Text(BaseModel):
@@ -60,7 +61,7 @@ def routes(workspace: Workspace) -> APIRouter:
             case "python":
                 found = python_text.completions(given.text, offset)
             case _:
-                found = complete(_analysis(given), offset)
+                found = complete(_with_types(_analysis(given), workspace.loaded), offset)
         return [
             {
                 "label": each.label,
@@ -197,6 +198,16 @@ def drawn(rules: RuleSet, wanted: str | None = None) -> str:
     if wanted is not None and any(rule.name == wanted for rule in rules.all_rules):
         rules = RuleSet.of([rule for rule in rules.all_rules if rule.name == wanted])
     return draw([rule_parts(rule) for rule in rules.rules], rules.interval_rules, rules.row_rules)
+
+
+def _with_types(analysis: Analysis, loaded: Loaded | None) -> Analysis:
+    """What is known of a text where the loaded events tell the types that it does not declare."""
+    if loaded is None:
+        return analysis
+    known = analysis.types()
+    told = [each for each in loaded.types() if each.name not in known or not known[each.name].attributes]
+    rules = replace(analysis.rules, declarations=(*told, *analysis.rules.declarations))
+    return replace(analysis, rules=rules)
 
 
 def _analysis(given: Text) -> Analysis:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from cepheus.core.batch import EventBatch, IntArray
 from cepheus.core.time import MAX_TIME
+from cepheus.core.values import ValueType
 
 MOST_ITEMS = 6000
 """How many numbers and marks one picture holds, over all lanes."""
@@ -67,15 +68,16 @@ class Lanes:
                 lanes[name] = Lane(name, None, rows, times[rows], found)
         return cls(batch, found, lanes, {})
 
-    def attributes(self, event_type: str) -> list[str]:
-        """The attributes that events of a type have."""
+    def attributes(self, event_type: str) -> dict[str, ValueType]:
+        """The attributes that events of a type have, each with the type of its values; of more than one the first."""
         rows = self.by_type[event_type].rows
         sample = rows[:: max(1, len(rows) // 200)]
         indices = pa.array(sample, pa.int64())
-        names = [
-            name for (name, _), column in self.batch.columns.items() if column.take(indices).null_count < len(sample)
-        ]
-        return list(dict.fromkeys(names))
+        found: dict[str, ValueType] = {}
+        for (name, kind), column in self.batch.columns.items():
+            if column.take(indices).null_count < len(sample):
+                found.setdefault(name, kind)
+        return found
 
     def lanes(self, keys: Mapping[str, str]) -> list[Lane]:
         """The lanes to draw: a type that has a key is split by the values of that attribute."""

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from cepheus.core.display import events_table, page, shown
-from cepheus.core.time import format_time
+from cepheus.core.time import SECOND, format_time
 from cepheus.explain.asked import asked_of
 from cepheus.explain.reasons import reasons
 from cepheus.explain.why_not import miss_text
@@ -21,6 +21,7 @@ from cepheus.studio.running import AskedNot, Time, asked_why_not
 from cepheus.studio.workspace import Loaded, Ran, Workspace, counts_of
 
 _WIDTH, _LANE, _NAMES = 1000, 26, 190
+_MOST_LETTERS = 26
 _MOST_TREES = 10
 _MOST_LANES = 60
 _STYLE = """
@@ -95,12 +96,19 @@ def _timeline(ran: Ran, loaded: Loaded, given: Reported) -> str:
     for place, lane in enumerate(picture(lanes[:_MOST_LANES], start, end, _WIDTH)):
         y = place * _LANE + 24
         css = "made" if lane["found"] else "given"
-        shapes.append(f'<text class="lane" x="0" y="{y + 15}">{escape(lane["name"])} ({lane["count"]:,})</text>')
+        shapes.append(f'<text class="lane" x="0" y="{y + 15}">{escape(_short(lane))}</text>')
         shapes += _shapes(lane, css, y, start, end)
     label = f"Events over time in {len(lanes)} lanes"
     rest = f"<p>and {more} more lanes</p>" if more > 0 else ""
     box = f"0 0 {_NAMES + _WIDTH + 8} {height}"
     return f'<svg role="img" aria-label="{label}" viewBox="{box}">{"".join(shapes)}</svg>{rest}'
+
+
+def _short(lane: Mapping[str, Any]) -> str:
+    """The name of a lane and how many events it has here, as long as there is place."""
+    count = f" ({lane['count']:,})"
+    room = _MOST_LETTERS - len(count)
+    return (lane["name"] if len(lane["name"]) <= room else f"{lane['name'][: room - 1]}…") + count
 
 
 def _axis(start: int, end: int, height: int) -> Iterator[str]:
@@ -109,7 +117,8 @@ def _axis(start: int, end: int, height: int) -> Iterator[str]:
         time = start + (end - start) * step // 4
         x = _NAMES + step * _WIDTH / 4
         anchor = ("start", "middle", "middle", "middle", "end")[step]
-        shown_time = format_time(time)[:19].replace("T", " ")
+        shown_time = format_time(time).removesuffix("Z").replace("T", " ")
+        shown_time = shown_time[: 19 if end - start >= 10 * SECOND else None]
         yield f'<text class="axis" x="{x:.1f}" y="12" text-anchor="{anchor}">{shown_time}</text>'
         yield f'<line class="rule" x1="{x:.1f}" x2="{x:.1f}" y1="18" y2="{height}"/>'
 

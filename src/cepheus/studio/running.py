@@ -162,7 +162,7 @@ def loaded_told(loaded: Loaded) -> dict[str, Any]:
         "start": int(batch.times[0]) if len(batch) else 0,
         "end": int(batch.times[-1]) if len(batch) else 0,
         "types": [
-            {"name": name, "count": len(lane.times), "attributes": loaded.lanes.attributes(name)}
+            {"name": name, "count": len(lane.times), "attributes": list(loaded.lanes.attributes(name))}
             for name, lane in loaded.lanes.by_type.items()
         ],
         "labels": [

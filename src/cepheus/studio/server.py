@@ -124,7 +124,7 @@ class Studio:
 
 def _listening(access: Access) -> socket.socket:
     family = socket.AF_INET6 if ":" in access.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((access.host, access.port))

@@ -16,6 +16,7 @@ from cepheus.api import Program, compile
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.options import ColumnNames, OnBadEvent
+from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import TimeUnit
 from cepheus.demo import SCENARIOS
 from cepheus.explain.what_if import Sweep
@@ -23,10 +24,14 @@ from cepheus.formats.intake import IntakeOptions
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.read import open_files
 from cepheus.language.python.read_text import is_python, read_text
+from cepheus.language.tesla.print import format_declaration
 from cepheus.notebook.found import Found
 from cepheus.runtime.embedded.rule_sources import is_sql
 from cepheus.studio.examples import EXAMPLES
 from cepheus.studio.lanes import Lanes
+
+MOST_TYPES = 30
+"""How many types of events the first text of a studio tells of."""
 
 DEMO_EVENTS = 20_000
 FEW_EVENTS = 1_000
@@ -55,6 +60,13 @@ class Loaded:
     def batch(self) -> EventBatch:
         """The events, in the order of time."""
         return self.lanes.batch
+
+    def types(self) -> list[EventType]:
+        """The types of the events, with the attributes that they have."""
+        return [
+            EventType(name, tuple(Attribute(each, kind) for each, kind in self.lanes.attributes(name).items()))
+            for name in self.lanes.by_type
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +101,11 @@ class Workspace:
         """A workspace on given files; without any it begins with a demo."""
         folders = tuple(dict.fromkeys(path.resolve().parent for path in (*rules, *events)))
         made = cls(folders, unit, _documents(rules))
-        if not rules:
-            made.documents.append(Document("untitled.tesla", EXAMPLES["fire"].rules))
         if events:
             made.load(events)
+        if not rules:
+            text = EXAMPLES["fire"].rules if made.loaded is None else _beginning(made.loaded)
+            made.documents.append(Document("untitled.tesla", text))
         return made
 
     def allowed(self, given: str | Path) -> Path:
@@ -191,6 +204,14 @@ def program_of(text: str) -> Program:
     if is_python(text) and not is_sql(text):
         return compile(read_text(text), undeclared="allow")
     return compile(f"{text}\n\n", undeclared="allow")
+
+
+def _beginning(loaded: Loaded) -> str:
+    """A text to begin with for events that came without rules: what rules can say of them."""
+    shown = "".join(
+        f"//   {format_declaration(each)}".replace("\n", " ") + "\n" for each in loaded.types()[:MOST_TYPES]
+    )
+    return f"// Write rules about the events of {loaded.name}, or open an example. They are\n{shown}\n"
 
 
 def _documents(paths: Iterable[Path]) -> list[Document]:

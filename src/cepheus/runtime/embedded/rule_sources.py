@@ -63,9 +63,11 @@ def is_etalis(text: str) -> bool:
     """Whether rule text is in the ETALIS language for events: it has an arrow, and nothing that TESLA defines.
 
     Without either, it is if it ends with a full stop, as statements of TESLA besides definitions do not, or if there
-    are only comments.
+    are only comments, the first not one of TESLA.
 
     >>> is_etalis("pair(X) <- a(X) SEQ b(X)."), is_etalis("define A() from B(x <-3)")
+    (True, False)
+    >>> is_etalis("% to do"), is_etalis("// to do")
     (True, False)
     >>> is_etalis("near(a, b)."), is_etalis("event a(x: int). % ours"), is_etalis("event a(x: int)")
     (True, True, False)
@@ -73,7 +75,9 @@ def is_etalis(text: str) -> bool:
     bare = _NOT_RULES.sub(" ", text).strip()
     if _DEFINITION.search(bare) is not None:
         return False
-    return _ARROW.search(bare) is not None or not bare or (bare.endswith(".") and _TESLA.search(bare) is None)
+    if not bare:
+        return not text.lstrip().startswith("//")
+    return _ARROW.search(bare) is not None or (bare.endswith(".") and _TESLA.search(bare) is None)
 
 
 def is_sql(text: str) -> bool:

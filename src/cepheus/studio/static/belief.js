@@ -23,7 +23,8 @@ export class Belief {
     page.append(
       make("div", { class: "bar" }, make("label", { class: "quiet" }, "Rule ", this.rule), "Probability when all its parts are observed: ", this.probability, this.when, make("span", { class: "grow" }),
         make("button", { id: "add-node", onclick: () => this.addNode() }, "Add a node"), make("button", { onclick: () => this.file.click() }, "Import…"), this.file,
-        make("button", { onclick: () => this.write("bif") }, "BIF"), make("button", { onclick: () => this.write("xdsl") }, "XDSL")),
+        make("select", { "aria-label": "Export the network", onchange: (change) => { this.write(change.target.value); change.target.value = ""; } },
+          make("option", { value: "" }, "Export…"), make("option", { value: "bif" }, "as BIF"), make("option", { value: "xdsl" }, "as XDSL"))),
       make("div", { class: "split" }, this.graph, this.side), this.none);
   }
 

@@ -52,8 +52,8 @@ export function clock(microseconds, span = Infinity) {
   if (span > 200 * 86400e6) return iso.slice(0, 10);
   if (span > 2 * 86400e6) return iso.slice(5, 16).replace("T", " ");
   if (span > 600e6) return iso.slice(11, 16);
-  if (span > 5e6) return iso.slice(11, 19);
-  if (span > 5e3) return iso.slice(11, 23);
+  if (span > 10e6) return iso.slice(11, 19);
+  if (span > 10e3) return iso.slice(11, 23);
   return `${iso.slice(17, 23)}${micro}`;
 }
 

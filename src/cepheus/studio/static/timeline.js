@@ -221,6 +221,8 @@ export class Timeline {
     const step = steps.find((each) => (each / this.span) * this.width > 78) ?? steps.at(-1);
     pen.strokeStyle = this.colours.line;
     pen.fillStyle = this.colours.quiet;
+    pen.textAlign = "left";
+    if (step * 12 <= 2 * 86400e6) pen.fillText(clock(this.view.start), 10, 14);
     pen.textAlign = "center";
     for (let time = Math.ceil(this.view.start / step) * step; time < this.view.end; time += step) {
       const x = this.xAt(time);
