@@ -12,6 +12,11 @@ import cepheus
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
+from cepheus.learning.hints import Hints
+from cepheus.learning.history import History, Ints
+from cepheus.learning.learn import Learning, Settings
+from cepheus.learning.occurrences import Occurrences
+from cepheus.learning.past import MemoryPast
 
 RULE = """define Incident(room: string)
 from A(room=$r and value > 60) and last B(room=$r and value < 70) within 12 s from A where room=A.room"""
@@ -81,6 +86,58 @@ def test_occurrences_of_another_time_are_refused() -> None:
     labels = [{"time": 1000 * event.time} for event in events if event.type == "Incident"]
     with pytest.raises(cepheus.OptionError, match="within the history"):
         cepheus.learn(batch(others), "Incident", occurrences=labels, time_unit="us")
+
+
+def test_conditions_tell_where_labels_are_so_far_off_that_every_type_is_near() -> None:
+    events = labelled(stream(7, 8_000), "define Incident() from A(value > 90)")
+    rng = np.random.default_rng(1)
+    labels = [
+        {"time": event.time + int(rng.integers(-8 * SECOND, 8 * SECOND))}
+        for event in events
+        if event.type == "Incident"
+    ]
+    others = [event for event in events if event.type != "Incident"]
+    learned = cepheus.learn(batch(others), "Incident", occurrences=labels, slack="8s", time_unit="us", budget=60)
+    assert "A(value>" in learned.text.replace(" ", "")
+    assert learned.f1 > 0.7
+
+
+def test_the_terminator_that_an_expert_names_decides_though_others_come_closer() -> None:
+    events = labelled(stream(1, 8_000), "define Incident() from A(value > 90)")
+    near = [
+        Event(f"Near{number}", event.time, {"x": 1.0})
+        for event in events
+        if event.type == "Incident"
+        for number in range(6)
+    ]
+    every = sorted([*events, *near], key=lambda event: (event.time, event.type == "Incident"))
+    learned = cepheus.learn(batch(every), "Incident", terminator="A", types=["A"])
+    assert learned.f1 > 0.97
+    assert learned.found[0].rule.pattern.terminator.type == "A"
+    assert cepheus.learn(batch(every), "Incident", terminator="A", longest="1 ms").f1 > 0.97
+
+
+def test_events_that_come_into_memory_with_the_occurrences_are_looked_at() -> None:
+    events = History.of(batch(labelled(stream(1), "define Incident() from A(value > 70)")))
+    whole = MemoryPast(events.only(set(events.types) - {"Incident"}))
+    early = Occurrences.among(events, "Incident")
+
+    class Loading:
+        """A past that has nothing in memory before it is asked for occurrences."""
+
+        now = MemoryPast(whole.history.only([]))
+
+        def look_at(self, _: Occurrences, numbers: Ints) -> Ints:
+            self.now = whole
+            return numbers
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.now, name)
+
+    learning = Learning(Loading(), early, Hints(), Settings())  # type: ignore[arg-type]
+    made = learning._one_rule(early, np.arange(len(early)), whole.span, float("inf"), 0)
+    assert made is not None
+    assert made.trained.f1 == 1.0
 
 
 def test_hints_are_followed() -> None:

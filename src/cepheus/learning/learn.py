@@ -171,15 +171,15 @@ class Learning:
     ) -> Candidate | None:
         best: Candidate | None = None
         rng = np.random.default_rng([self.settings.seed, number])
+        looked_at = early.take(self.past.look_at(early, missed))  # which may have more events in memory afterwards
+        history, known = self.past.history, self.hints.terminator
         endings = find_endings(
-            self.past.history,
-            early.take(self.past.look_at(early, missed)),
+            history if known is None else history.only([known]),
+            looked_at,
             rng,
             self.settings.slack,
             moments=self.past.moments(rng, MOST_LOOKED_AT),
         )
-        if self.hints.terminator is not None:
-            endings = [each for each in endings if each.type == self.hints.terminator]
         for place, (ending, horizon, care) in enumerate(self._attempts(endings)):
             if best is not None and (clock.monotonic() > until or _quality(best, missed) >= GOOD):
                 break

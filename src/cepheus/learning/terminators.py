@@ -18,6 +18,9 @@ from cepheus.learning.occurrences import Occurrences
 MOST_LOOKED_AT = 2_000
 """So many occurrences, and random times, are enough to tell types apart."""
 
+LEAST = 0.02
+"""A type that comes before occurrences no more often than this, in relation to random times, is passed over."""
+
 KeyPair = tuple[str, str]
 """An attribute of occurrences and the attribute of the terminator that has the same value."""
 
@@ -46,7 +49,8 @@ def find_endings(
 ) -> list[Ending]:
     """The types that may end traces, best first; with a stated ``slack`` in microseconds it is not estimated.
 
-    Occurrences are compared with ``moments``, by default times at random.
+    Occurrences are compared with ``moments``, by default times at random. Where no type comes with them more often, as
+    within a great slack all do, the conditions must tell: the best are given all the same.
     """
     if len(occurrences) > MOST_LOOKED_AT:
         occurrences = occurrences.take(np.sort(rng.choice(len(occurrences), MOST_LOOKED_AT, replace=False)))
@@ -54,12 +58,11 @@ def find_endings(
     moments = rng.integers(low, high + 1, MOST_LOOKED_AT) if moments is None else moments
     lengths = rng.choice(occurrences.ends - occurrences.begins, len(moments))
     found = [
-        ending
-        for events in history.types.values()
-        if len(events) and (ending := _ending(events, occurrences, moments, lengths, slack, rng)) is not None
+        _ending(events, occurrences, moments, lengths, slack, rng) for events in history.types.values() if len(events)
     ]
     found.sort(key=lambda each: (-each.score, each.late, each.type))
-    return [each for each in found[:most] if each.score >= 0.4 * found[0].score and each.score > 0.02]
+    likely = [each for each in found[:most] if each.score >= 0.4 * found[0].score and each.score > LEAST]
+    return likely or found[:most]
 
 
 def _ending(
@@ -69,7 +72,7 @@ def _ending(
     lengths: Ints,
     slack: int | None,
     rng: np.random.Generator,
-) -> Ending | None:
+) -> Ending:
     early = slack or 0
     delays = _delays(events, occurrences.begins, occurrences.ends + early, None, None)
     chance = _delays(events, moments - lengths, moments + early, None, None)
@@ -100,7 +103,7 @@ def _ending(
         )
         late, _ = _best_gap(keyed, chance)
     # of two types that are as close, the one with keys is more likely the one that decides
-    return Ending(events.name, late, early, tuple(keys), score) if score > 0 else None
+    return Ending(events.name, late, early, tuple(keys), score)
 
 
 def _delays(events: TypeEvents, begins: Ints, ends: Ints, own: Column | None, column: Column | None) -> Floats:
