@@ -203,9 +203,12 @@ def test_conform_names_the_row(event: Event, closed: bool, found: str) -> None:
 def test_what_stops_at_a_fault_looks_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
     real = attributes.Prefix.apply
-    monkeypatch.setattr(
-        attributes.Prefix, "apply", lambda self, row, error: looked.append(row) or real(self, row, error)
-    )
+
+    def noted(self: attributes.Prefix, row: int, error: EventError) -> EventError:
+        looked.append(row)
+        return real(self, row, error)
+
+    monkeypatch.setattr(attributes.Prefix, "apply", noted)
     table = pa.table({"type": ["Temp"] * 9, "time": range(9), "value": [1.5] * 9, "area": range(9)})
     schema = Schema([EventType("Temp", (Attribute("area", ValueType.STRING), Attribute("value", ValueType.FLOAT)))])
     with pytest.raises(EventError, match=r"row 1: Temp.area: 0 is not a string"):
