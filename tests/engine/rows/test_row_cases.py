@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pyarrow as pa
 import pytest
 from flink_cases import CASES as FLINK_CASES
@@ -61,6 +63,43 @@ def test_order_and_nulls() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY n{} MEASURES FIRST(n) AS a, LAST(n) AS z PATTERN (A A A A))"
     for order, ends in [("", (1, None)), (" DESC", (3, None)), (" NULLS FIRST", (None, 3))]:
         assert [tuple(row.values()) for row in match_recognize(clause.format(order), rows).to_pylist()] == [ends]
+
+
+@pytest.mark.parametrize(
+    ("order", "wanted"),
+    [("x", "531402"), ("x DESC", "041352"), ("x NULLS FIRST", "253140"), ("x DESC NULLS FIRST", "204135")],
+)
+def test_what_is_not_a_number_is_the_greatest(order: str, wanted: str) -> None:
+    numbers = [math.nan, 1.0, None, 0.0, 2.0, -math.inf]
+    table = pa.table({"x": pa.array(numbers, pa.float64()), "id": ["0", "1", "2", "3", "4", "5"]})
+    clause = f"MATCH_RECOGNIZE (ORDER BY {order} MEASURES id AS m ALL ROWS PER MATCH PATTERN (A+))"
+    found = [row["m"] for row in match_recognize(clause, table).to_pylist()]
+    assert "".join(found) == wanted
+
+
+def test_order_of_texts_that_are_coded() -> None:
+    table = pa.table({"s": pa.array(["b", "a", None, "b"]).dictionary_encode(), "id": [1, 2, 3, 4]})
+    clause = "MATCH_RECOGNIZE (ORDER BY s DESC, id DESC MEASURES id AS m ALL ROWS PER MATCH PATTERN (A+))"
+    assert [row["m"] for row in match_recognize(clause, table).to_pylist()] == [4, 1, 2, 3]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_navigation_to_no_row_is_null_whatever_is_inside(engine: str) -> None:
+    clause = """MATCH_RECOGNIZE (ORDER BY id MEASURES LAST(coalesce(B.v, -1)) AS a, FIRST(A.v IS NULL) AS b,
+        FIRST(coalesce(v, -1), 1) AS c, coalesce(B.v, -1) AS d, PREV(CASE WHEN v > 2 THEN v END) AS e
+        ALL ROWS PER MATCH PATTERN (A B?) DEFINE A AS LAST(B.v IS NULL) IS NULL, B AS v IS NULL)"""
+    found = match_recognize(clause, pa.table({"id": [1, 2, 3], "v": [3, None, 5]}), engine=engine)
+    assert [tuple(row.values())[1:-1] for row in found.to_pylist()] == [
+        (None, False, None, -1, None),
+        (-1, False, -1, -1, 3),
+        (None, False, None, -1, None),
+    ]
+
+
+def test_names_in_backquotes() -> None:
+    clause = """MATCH_RECOGNIZE (ORDER BY `my id` MEASURES LAST(`low point`.`my id`) AS `z z`
+        PATTERN (A `low point`+) DEFINE `low point` AS `my id` > 1)"""
+    assert match_recognize(clause, [{"my id": 1}, {"my id": 2}]).to_pylist() == [{"z z": 2}]
 
 
 def test_within() -> None:

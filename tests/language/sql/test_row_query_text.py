@@ -48,6 +48,8 @@ def test_all_mistakes_are_told_at_once() -> None:
         ("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS PREV(x, -1) > 2)", "navigation", "1"),
         ("MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS PREV(A.x + B.x) > 2)", "navigation", "PREV(A.x + B.x"),
         ("MATCH_RECOGNIZE (PATTERN (A) WITHIN INTERVAL '5' MINUTE)", "interval", "A"),
+        ("MATCH_RECOGNIZE (ORDER BY t DESC PATTERN (A) WITHIN INTERVAL '5' MINUTE)", "interval", "t DESC"),
+        ("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NEXT(coalesce(x, 1)) > 2)", "navigation", "NEXT(coalesce(x, 1"),
         ("SELECT x FROM a, b MATCH_RECOGNIZE (PATTERN (A))", "syntax", "SELECT x FROM a, b"),
         ("MATCH_RECOGNIZE (PATTERN (A) SUBSET U = (B))", "variable", "B"),
         ("MATCH_RECOGNIZE (ALL ROWS PER MATCH WITHOUT ROWS PATTERN (A))", "syntax", "WITHOUT ROWS"),

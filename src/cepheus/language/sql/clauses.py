@@ -295,6 +295,8 @@ class _Reader:
             self._findings.error("pattern", "the pattern has no variable", clauses.pattern.span)
         if clauses.within is not None and not clauses.order:
             self._findings.error("interval", "WITHIN needs ORDER BY a time", clauses.pattern.span)
+        elif clauses.within is not None and clauses.order[0].descending:
+            self._findings.error("interval", "WITHIN needs times that rise", clauses.order[0].span, "leave out DESC")
 
     def _span(self, words: Sequence[Word]) -> Span:
         return Span(self._source, words[0].start, words[-1].end)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import isinf
 from typing import Any
 
@@ -34,6 +33,7 @@ from cepheus.language.sql.vocabulary import (
 )
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.functions import FUNCTIONS, built_in_names
+from cepheus.rules.rows.evaluate import null_without_row
 from cepheus.rules.rows.expressions import (
     HERE,
     Aggregated,
@@ -95,9 +95,11 @@ def build_expression(
         if word.upper in ("RUNNING", "FINAL") and following.kind == "name" and opening.text == "(":
             text[word.start - start : word.end - start] = " " * len(word.text)
             final[following.start - start] = word.upper == "FINAL"
-    for word, following in pairwise(words):
         if word.upper in _STAND_INS and following.text == "(":
             text[word.start - start : word.end - start] = _STAND_INS[word.upper]
+    for word in words:
+        if word.text.startswith("`"):
+            text[word.start - start], text[word.end - 1 - start] = '""'
     try:
         tree = sqlglot.parse_one("".join(text), read="trino")
     except SqlglotError as error:
@@ -341,7 +343,11 @@ class _Builder:
             inside = replace(at, last=name == _LAST, logical=offset, final=bool(final))
         built = self._build(tree.expressions[0], inside)
         self._require_one_variable([built], tree)
-        return built
+        found = null_without_row(built)
+        if found is None:
+            hint = f"go to a column, and compute outside: coalesce({name}(v), 0)"
+            raise self._fail("navigation", "what stands in here has a value even where there is no row", tree, hint)
+        return found
 
     def _offset_of(self, tree: exp.Anonymous, default: int) -> int:
         name = _shown(str(tree.this).upper())

@@ -94,7 +94,7 @@ class _Builder(Transformer[Token, RowPattern]):
     def variable(self, meta: Meta, children: list[Token]) -> RowPattern:
         """One row."""
         text = str(children[0])
-        name = text[1:-1].replace('""', '"') if text.startswith('"') else text.upper()
+        name = text[1:-1].replace('""', '"') if text[0] in '"`' else text.upper()
         return Variable(name, self._span(meta))
 
     def empty(self, meta: Meta, _: list[Token]) -> RowPattern:

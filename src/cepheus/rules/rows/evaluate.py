@@ -32,6 +32,7 @@ from cepheus.rules.rows.expressions import (
     Operation,
     Operator,
     RowExpression,
+    walk,
 )
 
 Row = Mapping[str, Value | None]
@@ -108,6 +109,21 @@ def value_of(expression: RowExpression, moment: Moment) -> Value | None:
             return cast_value(value_of(operand, moment), kind)
         case _:
             assert_never(expression)
+
+
+def null_without_row(expression: RowExpression) -> RowExpression | None:
+    """An expression read at one row that is NULL where there is no such row; None if it cannot be made so.
+
+    Most are as they stand: what they read is NULL there. ``coalesce(v, 0)`` needs to be asked first whether the match
+    has the row; whether the partition has one beyond the match cannot be asked.
+    """
+    if value_of(expression, Moment([], 0, (), 0)) is None:
+        return expression
+    at = next(part.at for part in walk(expression) if isinstance(part, Column | Classifier))
+    if at is None or at.physical:
+        return None
+    missing = Operation(Operator.IS_NULL, (Classifier(at, expression.span),), expression.span)
+    return Case(((missing, Literal(None, None)),), expression, expression.span)
 
 
 def _aggregated(expression: Aggregated, moment: Moment) -> Value | None:
@@ -229,10 +245,10 @@ def like(pattern: str) -> re.Pattern[str]:
 def cast_value(value: Value | None, kind: ValueType) -> Value | None:
     """A value as one of another type, NULL where it has none.
 
-    >>> cast_value("1.5", ValueType.FLOAT), cast_value(2.7, ValueType.INT), cast_value("x", ValueType.INT)
+    >>> cast_value("1.5", ValueType.FLOAT), cast_value(2.7, ValueType.INT), cast_value("1_0", ValueType.INT)
     (1.5, 2, None)
     """
-    if value is None or isinstance(value, tuple):
+    if value is None or isinstance(value, tuple) or (isinstance(value, str) and kind.is_numeric and "_" in value):
         return None
     try:
         match kind:

@@ -146,17 +146,27 @@ def _cast(name: str, column: Any, kind: ValueType) -> Any:
 
 
 def _in_order(query: RowQuery, table: pa.Table) -> pa.Table:
-    """The rows by ORDER BY, equal ones as they were; nulls at the end unless they are to come first."""
-    keys: list[tuple[str, str]] = []
-    columns = {}
-    for place, key in enumerate(query.order):
-        nulls = pc.is_null(table.column(key.column))
-        columns[f"null {place}"] = nulls
-        keys.append((f"null {place}", "descending" if key.nulls_first else "ascending"))
-        columns[f"value {place}"] = table.column(key.column)
-        keys.append((f"value {place}", "descending" if key.descending else "ascending"))
-    if not keys or _is_sorted(query, table):
+    """The rows by ORDER BY, equal ones as they were; nulls at the end unless they are to come first.
+
+    What is not a number is the greatest of numbers.
+    """
+    if not query.order or _is_sorted(query, table):
         return table
+    keys: list[tuple[str, str]] = []
+    columns: dict[str, Any] = {}
+
+    def sort_by(column: Any, *, descending: bool) -> None:
+        keys.append((str(len(keys)), "descending" if descending else "ascending"))
+        columns[keys[-1][0]] = column
+
+    for key in query.order:
+        column = table.column(key.column)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        sort_by(pc.is_null(column), descending=key.nulls_first)
+        if pa.types.is_floating(column.type):
+            sort_by(pc.is_nan(column), descending=key.descending)
+        sort_by(column, descending=key.descending)
     return table.take(pc.sort_indices(pa.table(columns), sort_keys=keys))
 
 
