@@ -26,7 +26,7 @@ def _query(seed: int) -> tuple[str, list[dict[str, object]]]:
 
 def _wanted(text: str, events: list[dict[str, object]]) -> object:
     kinds = {"n": pa.int64(), "k": pa.string(), "time": pa.timestamp("us", tz="UTC"), "v": pa.int64()}
-    kinds |= {"w": pa.float64(), "s": pa.string()}
+    kinds |= {"t": pa.int64(), "w": pa.float64(), "s": pa.string()}
     table = pa.Table.from_pylist(events, pa.schema(list(kinds.items())))
     try:
         return sorted(
