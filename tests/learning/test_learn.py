@@ -178,7 +178,14 @@ def test_what_cannot_be_learned_from_is_refused_by_name() -> None:
     refused(EventBatch.empty(), "learn-target")
     labels = [Event("Incident", events[9].time)] * 9
     refused(batch(sorted(events + labels, key=lambda event: event.time)), "learn-few")
-    refused(batch(events), "learn-option", held_out=0.0)
+    for options in ({"held_out": 0.0}, {"seed": -1}, {"budget": float("nan")}, {"alarm_cost": float("nan")}):
+        refused(batch(events), "learn-option", **options)
+
+
+def test_a_search_that_had_no_time_does_not_say_that_there_is_nothing() -> None:
+    learned = cepheus.learn(batch(labelled(stream(1), "define Incident() from A(value > 70)")), "Incident", budget=1e-6)
+    assert not learned
+    assert "the time budget ended the search" in str(learned)
 
 
 def test_a_leaking_column_is_named() -> None:

@@ -12,7 +12,7 @@ from cepheus.core.options import Duration, RunKeywords, RunOptions, microseconds
 from cepheus.core.progress import shown
 from cepheus.learning.hints import Hints
 from cepheus.learning.history import History
-from cepheus.learning.learn import Say, Settings, learn_history
+from cepheus.learning.learn import Say, Settings, check_seed, learn_history
 from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.reading import HistoryInput, read_history
 from cepheus.learning.report import Learned
@@ -147,6 +147,7 @@ def review(
         raise OptionError.of("review", "the rules do not define one type of events to review", hint=hint)
     chosen = names[0] if target is None else target
     check_target(chosen)
+    check_seed(seed)
     events = History.of(read_history(history, run))
     if not events.types:
         raise OptionError.of("learn-target", "the history has no events")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time as clock
 import zlib
@@ -40,6 +41,12 @@ NEARER = 10
 """Where nothing good is found, rules are looked for that look back only so much less far."""
 
 
+def check_seed(seed: int) -> None:
+    """Refuse what no draw of numbers can begin with."""
+    if seed < 0:
+        raise OptionError.of("learn-option", f"the seed is {seed}", hint="any whole number from 0 on will do")
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to learn. ``held_out`` is the later share of occurrences that rules are tested on, ``slack`` how far label
@@ -59,9 +66,10 @@ class Settings:
         if not 0.05 <= self.held_out <= 0.8:
             raise OptionError.of("learn-option", f"{self.held_out} is not a share to hold out", hint="from 0.05 to 0.8")
         for name, given in (("budget", self.budget), ("most_rules", self.most_rules), ("beam", self.beam)):
-            if given <= 0:
+            if not given > 0:
                 raise OptionError.of("learn-option", f"{name} is {given}: it must be greater than 0")
-        if self.alarm_cost is not None and self.alarm_cost <= 0:
+        check_seed(self.seed)
+        if self.alarm_cost is not None and not 0 < self.alarm_cost < math.inf:
             raise OptionError.of("learn-option", f"a false alarm costs {self.alarm_cost}: it must be more than 0")
         if self.slack is not None and self.slack < 0:
             raise OptionError.of("learn-option", "the slack is negative", hint="write a duration such as 10s, or 0")

@@ -154,6 +154,8 @@ class Learned:
         return told
 
     def _why_not(self) -> str:
+        if self.outcome.out_of_time:
+            return "the time budget ended the search before anything was found that cannot be chance"
         if not self.outcome.candidates:
             return "no rule is better than none"
         return f"what the best rule finds may be chance (p = {self.outcome.p_value:.2g}, more than {LEVEL:g})"
