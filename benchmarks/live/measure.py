@@ -96,7 +96,7 @@ def _described(port: int, folder: Path, every: float) -> Live:
 
 async def _rate(port: int, folder: Path, count: int) -> tuple[float, float]:
     """Events a second, and seconds of the processor for a million of them."""
-    run = LiveRun(_described(port, folder, 1.0))
+    run = LiveRun(_described(port, folder, 1.0), alone=True)
     task = asyncio.create_task(run.run())
     began, used, first = 0.0, 0.0, 0
     while not task.done():
@@ -114,7 +114,7 @@ async def _rate(port: int, folder: Path, count: int) -> tuple[float, float]:
 
 
 async def _latency(port: int, folder: Path, seconds: float) -> Kept:
-    run = LiveRun(_described(port, folder, 1.0))
+    run = LiveRun(_described(port, folder, 1.0), alone=True)
     run.counts.latency = kept = Kept()
     task = asyncio.create_task(run.run())
     with paced(port, RATE, seconds) as process:

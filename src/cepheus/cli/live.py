@@ -54,7 +54,7 @@ def live(
 async def _run(described: Live, fresh: bool) -> LiveCounts:
     from cepheus.runtime.live.run import LiveRun
 
-    run = LiveRun(described, fresh=fresh)
+    run = LiveRun(described, fresh=fresh, alone=True)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, run.stop)

@@ -45,7 +45,9 @@ def run(
         note(f"{pipeline}: no errors")
         return
     where = described.spark
-    spark = spark_session(master or where.master, name=where.name, options=where.options, silent=True)
+    packages = {"spark.jars.packages": ",".join(where.packages)} if where.packages else {}
+    settings = {**packages, **where.options}
+    spark = spark_session(master or where.master, name=where.name, options=settings, silent=True)
     try:
         with plain_failures(), warnings_reported():
             found = detection_of(spark, described)

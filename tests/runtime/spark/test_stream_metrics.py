@@ -18,7 +18,7 @@ DONE = BatchProgress(7, 100, 2, {"Fire": 3}, 4096, 50 * SECOND, 0.25, TieCounts(
 
 
 def test_figures_are_served_and_add_up() -> None:
-    query = DetectionQuery(cast("Any", None), Progress())
+    query = DetectionQuery(cast("Any", None), Progress(), lambda: None)
     port = serve_metrics(query, name="fires")
     query.progress.add(DONE)
     query.progress.add(DONE)

@@ -115,8 +115,9 @@ def _stored_type(
     first, end = int(state[TypeState.FIRST]), int(state[TypeState.NEXT])
     offset, mask = int(state[TypeState.OFFSET]), int(state[TypeState.MASK])
     numbers = np.arange(first, end, dtype=np.int64)
-    places = offset + (numbers & mask)[:, None] * width + np.arange(width)
-    rows = store[places] if len(numbers) else np.zeros((0, width), np.int64)
+    ring = store[offset : offset + (mask + 1) * width].reshape(mask + 1, width)
+    start, count = first & mask, len(numbers)
+    rows = np.concatenate([ring[start : start + count], ring[: max(0, start + count - mask - 1)]])
     consumed = {}
     for rule in rules:
         for event_type, slot, bit in rule.marks:

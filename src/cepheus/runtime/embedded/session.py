@@ -344,6 +344,10 @@ class Session:
 
         Subscriptions are functions of this process and are not part of it.
         """
+        return self.snapshot_later()()
+
+    def snapshot_later(self) -> Callable[[], bytes]:
+        """Take a snapshot now, to be made into bytes later, in any thread: meanwhile the session may go on."""
         self._require_running()
         waiting, blob = batch_to_bytes(self.buffer.waiting())
         header = {
@@ -363,7 +367,8 @@ class Session:
             "uncertain": error_sources_to_json(self._options.uncertain),
             "calculus": asdict(self._options.calculus),
         }
-        return pack(KIND, header, {"engine": self._engine.snapshot(), "waiting": blob})
+        blobs = {"engine": self._engine.snapshot(), "waiting": blob}
+        return lambda: pack(KIND, header, blobs)
 
     def restore(self, data: bytes) -> None:
         """Go on where a snapshot was taken, with its rules and options in place of this session's own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -158,17 +158,11 @@ class Processing:
         self._found(self.session.close(), done)
         return done
 
-    def state(self, sources: Mapping[str, object], sinks: Mapping[str, object], pending: Output) -> bytes:
-        """All that a run needs to go on from here."""
-        return SavedState(
-            self.session.snapshot(),
-            sources,
-            sinks,
-            self.keys.repeats,
-            self.keys.at,
-            pending,
-            options_mark(self._live.options),
-        ).to_bytes()
+    def state(self, sources: Mapping[str, object], sinks: Mapping[str, object], pending: Output) -> Callable[[], bytes]:
+        """All that a run needs to go on from here; events need not wait until it has been made into bytes."""
+        session, repeats, at = self.session.snapshot_later(), dict(self.keys.repeats), self.keys.at
+        options = options_mark(self._live.options)
+        return lambda: SavedState(session(), sources, sinks, repeats, at, pending, options).to_bytes()
 
     def _one(self, source: str, messages: Messages, done: Processed) -> None:
         if not len(messages):

@@ -10,6 +10,7 @@ So a run that is stopped need not wait for a sink that is away: after some grace
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections import deque
@@ -54,11 +55,13 @@ class _Reading:
 class LiveRun:
     """A run: ``await run()`` until its sources are over or ``stop`` is called, also by a signal.
 
-    ``counts`` tells at any time what has passed; ``ask`` steers it while it works. A run is used once.
+    ``counts`` tells at any time what has passed; ``ask`` steers it while it works. A run is used once. One that is
+    ``alone`` in its process keeps Python's collector from what is there to stay.
     """
 
-    def __init__(self, live: Live, *, fresh: bool = False) -> None:
+    def __init__(self, live: Live, *, fresh: bool = False, alone: bool = False) -> None:
         self._live = live
+        self._settles = alone
         self.counts = LiveCounts()
         self.web = WebServers()
         self._folder = StateFolder(live.state)
@@ -83,7 +86,7 @@ class LiveRun:
         self._pending: list[Output] = []
         self._changed = False
         self._saving: asyncio.Task[None] | None = None
-        self._writing: asyncio.Task[None] | None = None
+        self._writing: asyncio.Task[int] | None = None
         self._given_up = asyncio.Event()
         self._failure: BaseException | None = None
         self._told = 0
@@ -382,6 +385,10 @@ class LiveRun:
         few = rows <= _FEW
         processed = self._processing.work(work) if few else await self._threaded(lambda: self._processing.work(work))
         await self._given(processed)
+        if self._settles:  # kernels are there now; to walk all that was loaded takes the collector a tenth of a second
+            self._settles = False
+            gc.collect()
+            gc.freeze()
         written = time.perf_counter()
         for reading, messages in batches:
             reading.done = messages.position
@@ -467,16 +474,23 @@ class LiveRun:
         pending = join(self._pending) if self._pending else _NOTHING
         self._pending = []
         self._changed = False
-        data = await self._threaded(lambda: self._processing.state(positions, sinks, pending))
-        self._saving = asyncio.create_task(self._keep(data, positions, pending, began))
+        state = await self._threaded(lambda: self._processing.state(positions, sinks, pending))
+        self._saving = asyncio.create_task(self._keep(state, positions, pending, began))
         if len(pending):
             await self._saving
 
-    async def _keep(self, data: bytes, positions: dict[str, Position], pending: Output, began: float) -> None:
+    async def _keep(
+        self, state: Callable[[], bytes], positions: dict[str, Position], pending: Output, began: float
+    ) -> None:
+        def write() -> int:
+            data = state()
+            self._folder.save(data)
+            return len(data)
+
         try:
-            self._writing = asyncio.create_task(asyncio.to_thread(self._folder.save, data))
-            await asyncio.shield(self._writing)
-            self.counts.state_bytes, self.counts.saved_at = len(data), self.counts.clock()
+            self._writing = asyncio.create_task(asyncio.to_thread(write))
+            self.counts.state_bytes = await asyncio.shield(self._writing)
+            self.counts.saved_at = self.counts.clock()
             self.counts.save_seconds.add(time.perf_counter() - began)
             if len(pending):
                 await self._hand_out(pending)

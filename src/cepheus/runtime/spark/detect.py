@@ -38,7 +38,7 @@ from cepheus.runtime.spark.streaming import Flow, stream, watermarked
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
 
-    from cepheus.runtime.spark.micro_batches import DetectionQuery
+    from cepheus.runtime.spark.micro_batches import DetectionQuery, Progress
 
 _ANY_WAY = "auto"
 _READERS = ("auto", "spark", "files")
@@ -123,6 +123,7 @@ class Detection:
         options: Mapping[str, str] | None = None,
         name: str | None = None,
         restart: Literal["fresh state"] | None = None,
+        progress: Progress | None = None,
     ) -> DetectionQuery:
         """Write a stream to a sink, micro-batch by micro-batch: the fast way, where no further operators are needed.
 
@@ -130,7 +131,8 @@ class Detection:
         composite events are written, as ``dataframe`` has them, or those of one type, as ``of`` gives them. State and
         progress are in the ``checkpoint``. ``trigger`` is an interval such as ``5 seconds``, or ``available now`` to
         take what is there and end; ``name`` is what Spark's page calls the query. With ``restart="fresh state"`` rules
-        begin anew on a checkpoint of others: what was read stays read, what was remembered goes.
+        begin anew on a checkpoint of others: what was read stays read, what was remembered goes. ``progress`` is that
+        of a query that ran before on the checkpoint: it goes on being told.
         """
         from cepheus.runtime.spark.streaming_answer import LATE
         from cepheus.runtime.spark.write_stream import start_stream
@@ -158,6 +160,7 @@ class Detection:
             name=name,
             restart=restart,
             composite=composite,
+            progress=progress,
         )
 
     def explain(self, *, measure: bool = False) -> str:

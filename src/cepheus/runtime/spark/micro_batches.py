@@ -99,10 +99,14 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DetectionQuery:
-    """A stream that is being written; ``query`` is Spark's own handle on it."""
+    """A stream that is being written; ``query`` is Spark's own handle on it.
+
+    ``end_between`` ends it when no micro-batch is under way, so that other rules may go on with its checkpoint.
+    """
 
     query: StreamingQuery
     progress: Progress
+    end_between: Callable[[], None]
 
     def await_termination(self, seconds: float | None = None) -> bool:
         """Wait until it ends, at most so long; whether it has. What made it fail is raised, if it is one of ours."""
@@ -168,6 +172,10 @@ def timed_rows(planned: Planned, sources: Sequence[Source], routed: Sequence[Rou
     return reduce(lambda one, other: one.unionByName(other), frames), read
 
 
+class StreamOverError(Exception):
+    """Told to Spark when it hands over a micro-batch after the end; nothing was done of it."""
+
+
 class MicroBatches:
     """Runs micro-batches as Spark hands them over: called with the rows of one and its number.
 
@@ -188,8 +196,10 @@ class MicroBatches:
         cohorts: Sequence[Cohort],
         late: bool,
         notes: StreamNotes,
+        progress: Progress | None = None,
     ) -> None:
-        self.progress = Progress()
+        self.progress = progress or Progress()
+        self.last: int | None = None
         self.wanted: Callable[[], bool] = lambda: True
         self._notes = notes
         self._works = tuple(JobWork(job, shard).computed() for shard in range(shard_count(job)))
@@ -201,12 +211,15 @@ class MicroBatches:
         self._run = uuid4().hex
         self._names = ", ".join(str(rule.name) for group in job.groups for rule in group.rules)
         self._one_at_a_time = Lock()
+        self._is_over = False
         self._counter: Accumulator[dict[str, Any]] | None = None
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Run a micro-batch, and let the sink write what it gives."""
         with self._one_at_a_time:
             self._notes.wait_while_paused(self._is_wanted)
+            if self._is_over:
+                raise StreamOverError
             began = time.monotonic()
             context = rows.sparkSession.sparkContext
             context.setJobDescription(f"cepheus {_short(self._names)}: micro-batch {batch}")
@@ -230,12 +243,19 @@ class MicroBatches:
                 marked = self._packed(rows).unionByName(self._marks(rows))
                 self._found(marked, task).write.format("noop").mode("overwrite").save()
             done = BatchProgress.of(batch, self._counted(batch), time.monotonic() - began)
+            self.last = batch
             self.progress.add(done)
             self._notes.done(done)
             _LOG.info("%s", told(self._names, done))
 
+    def end(self) -> None:
+        """Let the micro-batch that is under way be done, and begin no other: what Spark hands over stays undone."""
+        self._is_over = True
+        with self._one_at_a_time:
+            pass
+
     def _is_wanted(self) -> bool:
-        return self.wanted()  # which is said once the query has begun
+        return self.wanted() and not self._is_over  # the first is said once the query has begun
 
     def _counting(self, context: SparkContext) -> Accumulator[dict[str, Any]]:
         """The one counter of the run, at nothing: Spark keeps every one that there ever was."""

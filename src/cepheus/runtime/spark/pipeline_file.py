@@ -25,6 +25,7 @@ from cepheus.core.toml_file import (
     TomlFile,
     WrongValueError,
     boolean,
+    duration,
     integer,
     one_of,
     text,
@@ -33,6 +34,7 @@ from cepheus.core.toml_file import (
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.rule_sources import read_rules
+from cepheus.runtime.spark.pipeline_rules import RulePlaces, RuleTable, files_of, missing, places_from
 from cepheus.runtime.spark.planning import on_spark
 from cepheus.runtime.spark.stream_sinks import is_possible
 
@@ -101,23 +103,29 @@ class DetectSpec:
 
 @dataclass(frozen=True, slots=True)
 class SparkSpec:
-    """Where Spark runs, and its settings; ``metrics`` is the port at which a stream's figures are served."""
+    """Where Spark runs, and its settings; ``metrics`` is the port at which a stream's figures are served, ``packages``
+    are what formats need beside Spark, by their Maven coordinates.
+    """
 
     master: str = "local[*]"
     name: str = "cepheus"
     metrics: int | None = None
+    packages: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A whole pipeline; paths are resolved."""
+    """A whole pipeline; paths are resolved. ``reload`` says how often a stream looks whether its rules have changed, in
+    microseconds.
+    """
 
-    rules: tuple[str, ...]
+    rules: RulePlaces
     sources: tuple[SourceSpec, ...]
     sinks: tuple[SinkSpec, ...]
     detect: DetectSpec = field(default_factory=DetectSpec)
     spark: SparkSpec = field(default_factory=SparkSpec)
+    reload: int | None = None
 
     @property
     def is_stream(self) -> bool:
@@ -182,12 +190,13 @@ def _pipeline_table(folder: Path) -> Table[Pipeline]:
         "restart": one_of("fresh state"),
         "options": _OPTIONS,
     }
-    spark: Keys = {"master": text, "name": text, "metrics": integer(0), "options": _OPTIONS}
+    spark: Keys = {"master": text, "name": text, "metrics": integer(0), "packages": texts, "options": _OPTIONS}
     return Table(
         "a pipeline",
         _pipeline,
         {
-            "rules": lambda value, key: tuple([str(folder / name) for name in texts(value, key)]),
+            "rules": lambda value, key: places_from(folder, value, key),
+            "reload": duration(positive=True),
             "sources": Tables(Table("this source", _with_format(SourceSpec), source, _FORMAT)),
             "sinks": Tables(Table("this sink", _with_format(SinkSpec), sink, _FORMAT)),
             "detect": _DETECT,
@@ -274,10 +283,10 @@ _DETECT = Table(
 def _check_rules(pipeline: Pipeline, file: TomlFile) -> None:
     if not file.values.get("rules"):
         file.note(("rules",), "the pipeline names no rules", 'write rules = ["fire.tesla"] at the top of the file')
-    for path in map(Path, pipeline.rules):
-        if not path.is_file():
-            name = path.relative_to(file.path.parent) if path.is_relative_to(file.path.parent) else path
-            file.note(("rules",), f"there is no rule file '{name}'", f"looked for {path}")
+    for what, where in missing(pipeline.rules):
+        file.note(("rules",), what, where)
+    if pipeline.reload is not None and not pipeline.is_stream:
+        file.note(("reload",), "rules are read again while a stream runs, and there is none", "leave it out")
 
 
 def _check_combinations(pipeline: Pipeline, file: TomlFile) -> None:
@@ -303,15 +312,18 @@ def _check_combinations(pipeline: Pipeline, file: TomlFile) -> None:
         place = ("sources", streams.index(False))
         file.note(place, "this source is not a stream, others are", "add stream = true, or take it from the others")
     for number, sink in enumerate(pipeline.sinks):
-        _check_sink(number, sink, file, is_stream=pipeline.is_stream)
+        _check_sink(number, sink, file, is_stream=pipeline.is_stream, reload=pipeline.reload is not None)
 
 
-def _check_sink(number: int, sink: SinkSpec, file: TomlFile, *, is_stream: bool) -> None:
+def _check_sink(number: int, sink: SinkSpec, file: TomlFile, *, is_stream: bool, reload: bool) -> None:
     at: KeyPath = ("sinks", number)
     if is_stream and sink.checkpoint is None and sink.format not in ("console", "memory", "noop"):
         file.note(at, "a sink of a stream has a checkpoint", 'add checkpoint = "checkpoints/fires"')
     if sink.writer == "micro-batches" and not is_possible(sink.format):
         file.note((*at, "writer"), f"micro-batches cannot be written to '{sink.format}'", "leave writer out")
+    if reload and (sink.writer == "operator" or not is_possible(sink.format) or sink.checkpoint is None):
+        hint = "give the sink a checkpoint and a format that write_stream can write to, or leave out reload"
+        file.note(at, "rules are read again only by a stream that micro-batches write", hint)
     if sink.restart is not None and sink.writer == "operator":
         hint = "give the sink a new checkpoint, or leave out writer"
         file.note((*at, "restart"), "an operator of Spark's keeps its state in the checkpoint", hint)
@@ -327,9 +339,11 @@ _DATA_TELLS = {"undeclared-order"}
 def check_pipeline(path: Path, pipeline: Pipeline) -> tuple[Diagnostic, ...]:
     """Check the rules of a pipeline and the composite events that its sinks take; give the warnings.
 
-    What only the data can tell is found when the pipeline runs.
+    What only the data can tell is found when the pipeline runs; so is what rules in a table say.
     """
-    rules = read_rules([Path(name) for name in pipeline.rules], TimeUnit(pipeline.detect.time_unit or "us"))
+    if isinstance(pipeline.rules, RuleTable):
+        return ()
+    rules = read_rules(files_of(pipeline.rules), TimeUnit(pipeline.detect.time_unit or "us"))
     warnings: tuple[Diagnostic, ...] = ()
     try:
         warnings = check(rules, closed=False).warnings

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cepheus.core.errors import OptionError
+from cepheus.core.time import SECOND, TimeUnit
 from cepheus.engine.base.ties import TieCounts
+from cepheus.rules.model import RuleSet
 from cepheus.runtime.spark.checkpoint_rules import FILE
 from cepheus.runtime.spark.detect import Detection, detect
-from cepheus.runtime.spark.micro_batches import DetectionQuery
+from cepheus.runtime.spark.micro_batches import DetectionQuery, Progress
 from cepheus.runtime.spark.pipeline_file import Pipeline, SinkSpec, SourceSpec
+from cepheus.runtime.spark.pipeline_rules import rules_at
+from cepheus.runtime.spark.rule_reload import FollowedRules, Start
 from cepheus.runtime.spark.stream_metrics import serve_metrics
 from cepheus.runtime.spark.stream_sinks import is_possible
 from cepheus.runtime.spark.streaming_answer import ties_of
@@ -28,13 +32,21 @@ _GLANCE = 5
 
 def detection_of(spark: SparkSession, pipeline: Pipeline) -> Detection:
     """Read the sources and plan the rules; nothing is written yet."""
+    return _planned(spark, pipeline, rules_at(pipeline.rules, spark, _unit(pipeline)))
+
+
+def _unit(pipeline: Pipeline) -> TimeUnit:
+    return TimeUnit(pipeline.detect.time_unit or "us")
+
+
+def _planned(spark: SparkSession, pipeline: Pipeline, rules: RuleSet) -> Detection:
     frames = [_read(spark, source) for source in pipeline.sources]
     names = [source.type for source in pipeline.sources]
     events: DataFrame | Mapping[str, DataFrame] = frames[0]
     if names[0] is not None:
         events = dict(zip(cast("list[str]", names), frames, strict=True))
     given = {each.name: getattr(pipeline.detect, each.name) for each in fields(pipeline.detect)}
-    return detect([Path(name) for name in pipeline.rules], events, **given)
+    return detect(rules, events, **given)
 
 
 def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
@@ -47,11 +59,13 @@ def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
         for sink in pipeline.sinks:
             _write(_chosen(found, frame, sink), sink)
         return found.ties()
+    if pipeline.reload is not None:
+        followed = followed_rules(found.dataframe.sparkSession, pipeline)
+        _serve_metrics(pipeline, followed.queries)
+        followed.follow(pipeline.reload / SECOND)
+        return followed.queries[0].progress.ties
     queries = [_started(found, sink) for sink in pipeline.sinks]
-    for number, query in enumerate(queries):
-        if pipeline.spark.metrics is not None and isinstance(query, DetectionQuery):
-            port = pipeline.spark.metrics + number if pipeline.spark.metrics else 0
-            serve_metrics(query, port, name=f"{pipeline.spark.name}-{number}" if number else pipeline.spark.name)
+    _serve_metrics(pipeline, queries)
     first, *others = queries  # every sink has a query that finds, and counts, the same
     counted = _counted(first, found)
     for query in others:
@@ -59,11 +73,37 @@ def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
     return counted
 
 
+def _serve_metrics(pipeline: Pipeline, queries: Sequence[StreamingQuery | DetectionQuery]) -> None:
+    for number, query in enumerate(queries):
+        if pipeline.spark.metrics is not None and isinstance(query, DetectionQuery):
+            port = pipeline.spark.metrics + number if pipeline.spark.metrics else 0
+            serve_metrics(query, port, name=f"{pipeline.spark.name}-{number}" if number else pipeline.spark.name)
+
+
+def followed_rules(spark: SparkSession, pipeline: Pipeline) -> FollowedRules:
+    """Start the queries of a stream whose rules are looked at again while it runs."""
+
+    def starting(sink: SinkSpec) -> tuple[str, Start]:
+        def start(now: Detection, before: Progress | None) -> DetectionQuery:
+            return _written(now, sink if before is None else replace(sink, restart=None), before)
+
+        assert sink.checkpoint is not None  # such a pipeline has checkpoints
+        return sink.checkpoint, start
+
+    return FollowedRules(
+        [starting(sink) for sink in pipeline.sinks],
+        lambda: rules_at(pipeline.rules, spark, _unit(pipeline)),
+        lambda rules: _planned(spark, pipeline, rules),
+    )
+
+
 def _started(found: Detection, sink: SinkSpec) -> StreamingQuery | DetectionQuery:
     """Start the query of a sink: micro-batches of our own, where they can be written."""
     ours = sink.writer == "micro-batches" or (sink.writer == "auto" and _can_be_ours(sink))
-    if not ours:
-        return _start(_chosen(found, found.dataframe, sink), sink)
+    return _written(found, sink) if ours else _start(_chosen(found, found.dataframe, sink), sink)
+
+
+def _written(found: Detection, sink: SinkSpec, progress: Progress | None = None) -> DetectionQuery:
     assert sink.checkpoint is not None
     return found.write_stream(
         sink.format,
@@ -73,6 +113,7 @@ def _started(found: Detection, sink: SinkSpec) -> StreamingQuery | DetectionQuer
         trigger=sink.trigger,
         options=sink.options,
         restart=cast("Any", sink.restart),
+        progress=progress,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from cepheus.core.errors import OptionError, SnapshotError
 from cepheus.engine.base.snapshot import restoring
 from cepheus.runtime.embedded.rule_changes import rule_texts
 from cepheus.runtime.spark.checkpoint_rules import FILE, STREAM_FILE, CheckpointFolder, digest, refusal
-from cepheus.runtime.spark.micro_batches import DetectionQuery, MicroBatches, timed_rows, timekeeping
+from cepheus.runtime.spark.micro_batches import DetectionQuery, MicroBatches, Progress, timed_rows, timekeeping
 from cepheus.runtime.spark.planning import Planned
 from cepheus.runtime.spark.rule_cohorts import (
     WAY_OUT,
@@ -30,6 +31,7 @@ from cepheus.runtime.spark.streaming import Flow, stream_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _LOG = logging.getLogger("cepheus.spark")
 _FORMAT = 1
@@ -78,15 +80,19 @@ def start_stream(
     name: str | None = None,
     restart: str | None = None,
     composite: str | None = None,
+    progress: Progress | None = None,
 ) -> DetectionQuery:
-    """Start, or go on with, the stream of a detection."""
+    """Start, or go on with, the stream of a detection; ``progress`` is that of a run before, if it is to be told on."""
     spark = flow.sources[0].frame.sparkSession
     _require_classic(spark)
     folder = CheckpointFolder(spark, checkpoint)
     state = StateFolder(folder.location).below("cepheus")
     state.open()  # or say why not
     _refuse_log_of_another(sink, spark, folder)
-    record, regrouped = _record(folder, state, planned, flow, checkpoint, restart)
+    record, regrouped, is_new = _record(folder, state, planned, flow, checkpoint, restart)
+    if is_new:
+        _LOG.info("rules: %s", regrouped.words)
+        folder.write(STREAM_FILE, record.to_bytes())
     planned = regrouped.planned
     routed = stream_groups(planned)
     job = planned.job(routed)
@@ -104,13 +110,32 @@ def start_stream(
         cohorts=record.cohorts,
         late=flow.late,
         notes=notes,
+        progress=progress,
     )
     writer = rows.writeStream.foreachBatch(batches).option("checkpointLocation", checkpoint)
     writer = writer.queryName(name) if name is not None else writer
     writer = writer.trigger(**trigger) if trigger else writer
     query = writer.start()
     batches.wanted = lambda: bool(query.isActive)  # who stops a stream that waits does not wait for it
-    return DetectionQuery(query, batches.progress)
+    return DetectionQuery(query, batches.progress, lambda: _end_between(query, batches, folder))
+
+
+def refuse_changes(planned: Planned, flow: Flow, checkpoint: str) -> None:
+    """Refuse rules that could not go on with a checkpoint whose stream is not running; nothing is changed."""
+    folder = CheckpointFolder(flow.sources[0].frame.sparkSession, checkpoint)
+    _record(folder, StateFolder(folder.location).below("cepheus"), planned, flow, checkpoint, None)
+
+
+_GLANCE = 0.02
+
+
+def _end_between(query: StreamingQuery, batches: MicroBatches, folder: CheckpointFolder) -> None:
+    """End a stream when no micro-batch is under way, and the last one is known to be done."""
+    batches.end()
+    last = batches.last
+    while last is not None and query.isActive and (folder.last("commits") or 0) < last:
+        time.sleep(_GLANCE)
+    query.stop()
 
 
 def _about(planned: Planned, sink: StreamSink, composite: str | None) -> About:
@@ -144,8 +169,8 @@ def _refuse_log_of_another(sink: StreamSink, spark: SparkSession, folder: Checkp
 
 def _record(
     folder: CheckpointFolder, state: StateFolder, planned: Planned, flow: Flow, checkpoint: str, restart: str | None
-) -> tuple[StreamRecord, Regrouped]:
-    """What the checkpoint says of the stream, as it is from now on, and the rules in their cohorts."""
+) -> tuple[StreamRecord, Regrouped, bool]:
+    """What the checkpoint is to say of the stream from now on, the rules in their cohorts, and whether that is new."""
     _require_restart(restart)
     found = folder.read(STREAM_FILE)
     begun, done = folder.last("offsets"), folder.last("commits")
@@ -158,10 +183,10 @@ def _record(
                 "go on with that, or start this one with a new checkpoint",
                 checkpoint,
             )
-        return _written(folder, planned, flow, first_cohorts(planned, 0), uuid4().hex)
+        return _new(planned, flow, first_cohorts(planned, 0), uuid4().hex)
     record = StreamRecord.from_bytes(found)
     if begun is None:  # nothing was ever run
-        return _written(folder, planned, flow, first_cohorts(planned, 0), record.query)
+        return _new(planned, flow, first_cohorts(planned, 0), record.query)
     now = circumstances(planned, flow)
     if record.circumstances.get(SOURCES) != now[SOURCES]:
         raise refusal(
@@ -176,15 +201,14 @@ def _record(
         if {name for cohort in record.cohorts for name in cohort.shards} == {
             name for cohort in regrouped.cohorts for name in cohort.shards
         } and not regrouped.ended:
-            return record, regrouped
+            return record, regrouped, False
     if begun == following and _is_under_way(state, record.cohorts, following):
         raise refusal(
             f"micro-batch {following} was under way with the rules that made the checkpoint, and may have been written",
             "start once more with the rules of before and trigger='available now', then change them",
             checkpoint,
         )
-    _LOG.info("rules have changed: %s", regrouped.words)
-    return _written(folder, planned, flow, regrouped, record.query)
+    return _new(planned, flow, regrouped, record.query)
 
 
 def _is_under_way(state: StateFolder, cohorts: Sequence[Cohort], batch: int) -> bool:
@@ -213,12 +237,9 @@ def _refuse_other_circumstances(old: Mapping[str, str], new: Mapping[str, str], 
         raise refusal(f"since the checkpoint was made, {changed[0]} has changed", WAY_OUT, checkpoint)
 
 
-def _written(
-    folder: CheckpointFolder, planned: Planned, flow: Flow, regrouped: Regrouped, query: str
-) -> tuple[StreamRecord, Regrouped]:
+def _new(planned: Planned, flow: Flow, regrouped: Regrouped, query: str) -> tuple[StreamRecord, Regrouped, bool]:
     record = StreamRecord(query, regrouped.cohorts, described_layout(planned.events), circumstances(planned, flow))
-    folder.write(STREAM_FILE, record.to_bytes())
-    return record, regrouped
+    return record, regrouped, True
 
 
 def _require_restart(restart: str | None, among: Sequence[str] = (FRESH,)) -> None:
