@@ -80,7 +80,7 @@ class UncertainSituation(Situation, Protocol):
 
 @dataclass(slots=True)
 class Drawn:
-    """A situation with a value drawn for each uncertain quantity."""
+    """A situation with a value drawn for each uncertain quantity that matters: of others, only whether they are there."""
 
     situation: UncertainSituation
     values: Mapping[Key, float]
@@ -88,7 +88,9 @@ class Drawn:
     def attribute(self, event: str | None, name: str) -> Value | None:
         """An attribute of an event."""
         quantity = self.situation.quantity(AttributeRef(event, name))
-        return self.situation.attribute(event, name) if quantity is None else quantity.value(self.values)
+        if quantity is None or quantity.key not in self.values:
+            return self.situation.attribute(event, name)
+        return quantity.value(self.values)
 
     def computed(self, name: str) -> Value | None:
         """A computed value."""

@@ -87,6 +87,15 @@ class LoweredBand:
     certain: tuple[LoweredConstraint, ...]
 
 
+def binds(constraint: Constraint) -> bool:
+    """Whether a constraint compares an attribute with itself, as one that binds a parameter does: it has to be there."""
+    match constraint:
+        case Comparison(operands=(AttributeRef() as left, right), operators=(("=" | "<=" | ">="),)):
+            return left == right
+        case _:
+            return False
+
+
 def blurred(node: object, uncertain: IsUncertain) -> bool:
     """Whether an expression or constraint reads anything uncertain."""
     return any(isinstance(child, AttributeRef | Parameter) and uncertain(child) for child in walk(node))
@@ -95,7 +104,7 @@ def blurred(node: object, uncertain: IsUncertain) -> bool:
 def bands(constraints: Sequence[Constraint], uncertain: IsUncertain) -> list[Band]:
     """Put constraints that read something uncertain into bands, those that share an uncertain reference together.
 
-    A constraint that compares a reference with itself, as one that binds a parameter does, is left out.
+    One that compares an expression with itself is left out.
     """
     groups: list[tuple[set[Reference], list[_Condition], list[Constraint]]] = []
     for constraint in constraints:

@@ -12,6 +12,7 @@ from cepheus.plan.pattern.bands import (
     LoweredBound,
     LoweredTerm,
     Reference,
+    binds,
     blurred,
     linear_terms,
 )
@@ -65,7 +66,7 @@ class UncertainForms:
         """Split constraints into those that read nothing uncertain and the others."""
         if not self._anything:
             return list(constraints), []
-        blurs = [constraint for constraint in constraints if blurred(constraint, self.is_uncertain)]
+        blurs = [each for each in constraints if blurred(each, self.is_uncertain) and not binds(each)]
         return [constraint for constraint in constraints if constraint not in blurs], blurs
 
     def bands(self, constraints: Sequence[Constraint]) -> tuple[LoweredBand, ...]:
