@@ -21,6 +21,8 @@ from benchmarks.papers.claims.model import (
     Change,
     Claim,
     Level,
+    Paper,
+    Part,
     Quantity,
     Ratio,
     RatioChange,
@@ -106,6 +108,25 @@ def test_one_part_refutes_and_all_confirm() -> None:
     assert together([Verdict.UNDECIDED, Verdict.NOT_MEASURED]) is Verdict.NOT_MEASURED
     assert together([Verdict.CONFIRMED, Verdict.REFUTED, Verdict.NOT_MEASURED]) is Verdict.REFUTED
     assert together([]) is Verdict.NOT_MEASURED
+
+
+def test_one_of_many_parts_refutes_only_beyond_what_strays_by_chance() -> None:
+    """1.02 to 1.18 with 95%, 0.99 to 1.21 with what ten parts ask for: alone that refutes, one among ten does not."""
+    parts = [Part(name, Level(name)) for name in "abcdefghij"]
+    samples = {part.of: {run: 0.5 + 0.01 * run for run in range(3)} for part in parts}
+    samples["j"] = {run: 1.1 + 0.0323 * step for run, step in enumerate(RUNS)}
+    for chosen, verdict in ((parts[-1:], Verdict.REFUTED), (parts, Verdict.UNDECIDED)):
+        claim = Claim(Paper.OVERVIEW, "1", "It is less.", "level", LESS, tuple(chosen), "")
+        assert judge(claim, samples).verdict is verdict
+    samples["j"] = {run: 2.1 + 0.0323 * step for run, step in enumerate(RUNS)}
+    assert judge(claim, samples).verdict is Verdict.REFUTED
+
+
+def test_what_is_zero_has_no_factors() -> None:
+    samples = {"a": {1: 1.0, 2: 2.0}, "b": {1: 0.0, 2: 1.0}}
+    assert measured(Ratio("a", "b"), samples) is None
+    assert measured(Swing(("a", "b")), samples) is None
+    assert measured(Change("a", "b"), samples) is not None
 
 
 def test_one_threshold_for_changes_and_for_none() -> None:

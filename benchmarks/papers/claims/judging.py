@@ -1,8 +1,9 @@
 """From samples to verdicts: an interval for each quantity, and whether it lies where a claim has it.
 
 A claim is confirmed if the 95% confidence intervals of all its parts lie in its region, refuted if one lies wholly
-outside, and undecided otherwise. Ratios have their interval on the scale of logarithms, where halves and doubles are
-alike.
+outside, and undecided otherwise. As one part in twenty strays by chance, and one that strays refutes a claim, that one
+has to lie outside with an interval as wide as the number of parts asks for, too. Ratios have their interval on the scale
+of logarithms, where halves and doubles are alike.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Judgement:
     verdict: Verdict
 
 
-def interval_of(values: Sequence[float], *, counted: bool = False) -> Interval | None:
+def interval_of(values: Sequence[float], *, counted: bool = False, level: float = _LEVEL) -> Interval | None:
     """The mean of independent values and its interval by Student's distribution; None for one value that was drawn.
 
     >>> interval_of([10.0, 12.0, 14.0])
@@ -69,38 +70,42 @@ def interval_of(values: Sequence[float], *, counted: bool = False) -> Interval |
     if len(values) < 2:
         return Interval(values[0], values[0], values[0], 1) if counted and values else None
     mean = float(np.mean(values))
-    half = float(student.ppf(0.5 + _LEVEL / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values)))
+    half = float(student.ppf(0.5 + level / 2, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values)))
     return Interval(mean, mean - half, mean + half, len(values))
 
 
-def measured(quantity: Quantity, samples: Samples) -> Interval | None:
-    """The interval of a quantity over the runs that all its samples have; None if there are too few."""
+def measured(quantity: Quantity, samples: Samples, level: float = _LEVEL) -> Interval | None:
+    """The interval of a quantity over the runs that all its samples have; None if there are too few, or no factors."""
     runs = [samples.get(name, {}) for name in names_of(quantity)]
     rows = [[each[run] for each in runs] for run in sorted(set.intersection(*(set(each) for each in runs)))]
     match quantity:
         case Level(counted=counted):
-            return interval_of([value for (value,) in rows], counted=counted)
-        case Ratio(counted=counted):
-            return _of_logarithms([math.log(over / under) for over, under in rows], counted=counted)
-        case RatioChange():
-            return _of_logarithms([math.log(a / b * d / c) for a, b, c, d in rows], counted=False)
+            return interval_of([value for (value,) in rows], counted=counted, level=level)
         case Change():
-            return interval_of([value - less for value, less in rows])
+            return interval_of([value - less for value, less in rows], level=level)
+    if any(value <= 0.0 for row in rows for value in row):
+        return None
+    match quantity:
+        case Ratio():
+            factors = [over / under for over, under in rows]
+        case RatioChange():
+            factors = [a / b * d / c for a, b, c, d in rows]
         case Swing(samples=among):
             cut = len(among)
-            return _of_logarithms([_swing(row[:cut]) - _swing(row[cut:]) for row in rows], counted=False)
-
-
-def _swing(values: Sequence[float]) -> float:
-    """The logarithm of the greatest in relation to the least; 0 for no values."""
-    return math.log(max(values) / min(values)) if values else 0.0
-
-
-def _of_logarithms(values: Sequence[float], *, counted: bool) -> Interval | None:
-    found = interval_of(values, counted=counted)
+            factors = [_swing(row[:cut]) / _swing(row[cut:]) for row in rows]
+    found = interval_of(
+        [math.log(factor) for factor in factors],
+        counted=isinstance(quantity, Ratio) and quantity.counted,
+        level=level,
+    )
     if found is None:
         return None
     return Interval(math.exp(found.mean), math.exp(found.low), math.exp(found.high), found.runs)
+
+
+def _swing(values: Sequence[float]) -> float:
+    """The greatest in relation to the least; 1 for no values."""
+    return max(values) / min(values) if values else 1.0
 
 
 def verdict_of(interval: Interval | None, region: Region) -> Verdict:
@@ -124,7 +129,11 @@ def judge(claim: Claim, samples: Samples) -> Judgement:
     findings = []
     for part in claim.parts:
         interval = measured(part.quantity, samples)
-        findings.append(Finding(part, interval, verdict_of(interval, claim.region)))
+        verdict = verdict_of(interval, claim.region)
+        if verdict is Verdict.REFUTED:
+            wider = measured(part.quantity, samples, 1.0 - (1.0 - _LEVEL) / len(claim.parts))
+            verdict = verdict if verdict_of(wider, claim.region) is Verdict.REFUTED else Verdict.UNDECIDED
+        findings.append(Finding(part, interval, verdict))
     return Judgement(claim, tuple(findings), together(finding.verdict for finding in findings))
 
 

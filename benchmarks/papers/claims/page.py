@@ -27,7 +27,8 @@ our words; what it is about and where that must lie for the sentence to hold; wh
 intervals over the runs; and the verdict.
 
 - **confirmed**: the intervals of all that the sentence is about lie where it has them.
-- **refuted**: one of them lies wholly elsewhere.
+- **refuted**: one of them lies wholly elsewhere, also when it is widened for as many as the sentence is about: of
+  twenty intervals of 95% one strays by chance (Bonferroni).
 - **undecided**: neither; more runs might tell.
 - **not measured**: for the reason given.
 

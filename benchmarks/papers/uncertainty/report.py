@@ -11,7 +11,7 @@ from benchmarks.papers.uncertainty import accuracy, bayes, overhead
 from benchmarks.papers.uncertainty.accuracy import AccuracyCurve
 from benchmarks.papers.uncertainty.bayes import REQUIRED_NODES, Figure12Point
 from benchmarks.papers.uncertainty.certain import MOST, PlainPoint
-from benchmarks.papers.uncertainty.overhead import NONE, Case, Cost, name_of
+from benchmarks.papers.uncertainty.overhead import NONE, Case, Cost, Workload, name_of
 from benchmarks.papers.uncertainty.plots import draw_accuracy, draw_costs, draw_networks
 from benchmarks.reports.section import Bar, Part, Picture, Section, Table, judge, microseconds
 
@@ -225,13 +225,13 @@ def memory_cells(costs: Sequence[Cost]) -> tuple[tuple[str, ...], ...]:
 
 
 def _memory(costs: Sequence[Cost]) -> dict[str, tuple[int, int]]:
-    """The bytes that combinations hold with certain events alone and with uncertain ones alone."""
+    """The most bytes that combinations hold with certain events alone and with uncertain ones alone."""
     least = min(cost.workload.part for cost in costs)
-    held = {
-        (cost.workload, cost.case): cost.bytes_held
-        for cost in costs
-        if (cost.workload.operator.figure, cost.workload.part, cost.workload.threshold) == (7, least, False)
-    }
+    held: dict[tuple[Workload, Case], int] = {}
+    for cost in costs:
+        if (cost.workload.operator.figure, cost.workload.part, cost.workload.threshold) == (7, least, False):
+            key = cost.workload, cost.case
+            held[key] = max(held.get(key, 0), cost.bytes_held)
     return {
         workload.name: (none, held[workload, Case.ALL]) for (workload, case), none in held.items() if case is Case.PLAIN
     }
