@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,16 +59,22 @@ def shares(case: Case, worlds: int, seed: int) -> dict[Made, float]:
     drawn = _drawn(case, worlds, generator)
     count = len(case.events)
     there = generator.random((worlds, count)) < [event.probability for event in case.events]
+    made = Counter(made for _, made in made_in_worlds(case, drawn, there))
+    return {each: times / worlds for each, times in made.items()}
+
+
+def made_in_worlds(case: Case, drawn: list[dict[str, np.ndarray]], there: np.ndarray) -> Iterator[tuple[int, Made]]:
+    """What comes about in which world: event by event, true values by world, and in which worlds it is there."""
+    count = len(case.events)
     certain = replace(case.checked, inputs=Schema([_certain(kind) for kind in case.checked.inputs.values()]))
     schema = Schema([*certain.inputs.values(), *(_certain(kind) for kind in certain.composites.values())])
     engine = create(RunOptions(engine="columns"), case.checked.rules.rules, schema)
     made = engine.feed(_stream(case, drawn, there))
     if not len(made):
-        return {}
+        return
     assert made.provenance is not None
-    types = [made.types[code] for code in made.codes.tolist()]
-    parts = (tuple(int(part) % count for part in made_of) for made_of in made.provenance.made_of)
-    return {each: times / worlds for each, times in Counter(zip(types, parts, strict=True)).items()}
+    for code, made_of in zip(made.codes.tolist(), made.provenance.made_of, strict=True):
+        yield int(made_of[0]) // count, (made.types[code], tuple(int(part) % count for part in made_of))
 
 
 def _drawn(case: Case, worlds: int, generator: np.random.Generator) -> list[dict[str, np.ndarray]]:

@@ -1,9 +1,9 @@
 """From samples to verdicts: an interval for each quantity, and whether it lies where a claim has it.
 
 A claim is confirmed if the 95% confidence intervals of all its parts lie in its region, refuted if one lies wholly
-outside, and undecided otherwise. As one part in twenty strays by chance, and one that strays refutes a claim, that one
-has to lie outside with an interval as wide as the number of parts asks for, too. Ratios have their interval on the scale
-of logarithms, where halves and doubles are alike.
+outside, and undecided otherwise. As one part in twenty strays by chance and one is enough to refute a claim, that one
+has to lie outside also with an interval as wide as the number of parts asks for. Ratios have their interval on the
+scale of logarithms, where halves and doubles are alike.
 """
 
 from __future__ import annotations

@@ -274,8 +274,8 @@ def samples_of(costs: Sequence[Cost]) -> dict[str, dict[int, float]]:
     """The costs as samples: of single events their mean and 99th percentile, of batches, and memory.
 
     The baseline of a run is the cheaper of the two engines that certain events can run in; ``middle`` is half way from
-    there to all events uncertain. Memory is the most that was held in any run, for arrays grow until windows are full: it
-    is counted once.
+    there to all events uncertain. Memory is the most that was held in any run, for arrays grow until windows are full:
+    it is counted once.
     """
     samples: dict[str, dict[int, float]] = {}
     for cost in costs:

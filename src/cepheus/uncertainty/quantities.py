@@ -80,7 +80,7 @@ class UncertainSituation(Situation, Protocol):
 
 @dataclass(slots=True)
 class Drawn:
-    """A situation with a value drawn for each uncertain quantity that matters: of others, only whether they are there."""
+    """A situation with a value drawn for each uncertain quantity; of one without, it matters only that it is there."""
 
     situation: UncertainSituation
     values: Mapping[Key, float]

@@ -88,7 +88,7 @@ class LoweredBand:
 
 
 def binds(constraint: Constraint) -> bool:
-    """Whether a constraint compares an attribute with itself, as one that binds a parameter does: it has to be there."""
+    """Whether a constraint compares an attribute with itself, as one that binds a parameter does: that it is there."""
     match constraint:
         case Comparison(operands=(AttributeRef() as left, right), operators=(("=" | "<=" | ">="),)):
             return left == right
