@@ -57,3 +57,5 @@ def test_a_counted_network_gives_the_share_that_was_so() -> None:
 def test_nothing_to_compare_is_refused() -> None:
     with pytest.raises(cepheus.OptionError, match="no composite event to compare"):
         calibration(np.empty(0), np.empty(0, np.bool_))
+    with pytest.raises(cepheus.OptionError, match="costs must be greater than 0"):
+        calibration(np.array([0.4]), np.array([False]), miss_cost=float("nan"))

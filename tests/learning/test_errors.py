@@ -119,6 +119,8 @@ def test_what_cannot_be_learned_is_refused() -> None:
         learn_error(events, "Temp.value", keys=["area"])
     with pytest.raises(cepheus.OptionError, match="have one of Thermometer"):
         learn_error(events, "Temp.value", against="Thermometer.value")
+    with pytest.raises(cepheus.OptionError, match="not right beside itself"):
+        learn_error(events, "Temp.value", against="Temp.value")
     with pytest.raises(cepheus.OptionError, match="cannot be seen from that source alone"):
         learn_error(events, "Temp.value", per=["room"])
     with pytest.raises(cepheus.OptionError, match="readings of 3 sources do not tell"):

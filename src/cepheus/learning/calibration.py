@@ -60,7 +60,7 @@ def calibration(told: Floats, so: Truths, *, miss_cost: float = 1.0, alarm_cost:
     """
     if not len(told):
         raise OptionError.of("calibrate", "there is no composite event to compare", hint="the rules found nothing")
-    if miss_cost <= 0 or alarm_cost <= 0:
+    if not (0 < miss_cost < np.inf and 0 < alarm_cost < np.inf):
         raise OptionError.of("calibrate", "costs must be greater than 0")
     bins = _bins(told, so)
     curve, area = _roc(told, so)

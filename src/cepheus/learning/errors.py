@@ -94,6 +94,8 @@ def learn_error(
                 hint="name an attribute that is right with against",
             )
         return _from_neighbours(events, column, names, None if slack is None else reach)
+    if against == attribute:
+        raise OptionError.of("learn-error", f"{attribute} is not right beside itself", hint="name another attribute")
     others, right = _measured(found, against, names)
     rows, differences = _paired(events, column, others, right, names, reach)
     if len(rows) < FEWEST:
