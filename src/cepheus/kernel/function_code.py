@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 
+from cepheus.core.values import ValueType
 from cepheus.kernel.compiled import entry_point, inlined
 from cepheus.kernel.fingerprint import OWN
 from cepheus.kernel.functions import NumberFunction
 from cepheus.kernel.instructions import Gives
 from cepheus.kernel.memory import peek, peek_float, poke, poke_float
 from cepheus.kernel.parts import with_parts
+from cepheus.kernel.python_integers import PythonIntegers
 
 
 def compile_function(function: NumberFunction, *, floating: bool) -> Any | None:
@@ -29,10 +32,15 @@ def compile_function(function: NumberFunction, *, floating: bool) -> Any | None:
     as_integer = function.gives in (Gives.INT, Gives.BOOL) or (function.gives is Gives.AS_ARGUMENTS and not floating)
     readers = [peek_float if floating and not is_time else peek for is_time in function.times]
     name = f"{function.name}_of_{len(readers)}_{'floats' if floating else 'integers'}"
+    meaning = _named(function.compute, name)
+    give = _give_integer if as_integer else _give_float
+    if as_integer and not _is_own(function.compute):
+        kind = result_kind(function, tuple(floating for _ in function.times))
+        give = _give_whole if kind is ValueType.FLOAT else give
     made = with_parts(
         _TEMPLATES[len(readers) - 1],
-        meaning=_named(function.compute, name),
-        give=_give_integer if as_integer else _give_float,
+        meaning=meaning,
+        give=give,
         **{f"read_{place}": reader for place, reader in enumerate(readers)},
         told=f"{name} {function.times} {function.result} {_body(function.compute)}",
     )
@@ -43,6 +51,27 @@ def compile_function(function: NumberFunction, *, floating: bool) -> Any | None:
         return None
 
 
+@cache
+def callable_of(compute: FunctionType) -> Any:
+    """A function of a program as its compiled form computes it: with integers that may not leave 64 bits."""
+    return njit(nogil=True, pipeline_class=PythonIntegers)(compute)
+
+
+def result_kind(function: NumberFunction, floating: tuple[bool, ...]) -> ValueType | None:
+    """What a function of a program gives for doubles or integers; None if that cannot be told."""
+    both = zip(floating, function.times, strict=True)
+    kinds = tuple(types.float64 if is_float and not is_time else types.int64 for is_float, is_time in both)
+    compiled = callable_of(function.compute)
+    try:
+        compiled.compile(kinds)
+    except Exception:  # Numba says in many ways, without a common root, that it cannot
+        return None
+    found = compiled.overloads[kinds].signature.return_type
+    found = found.type if isinstance(found, types.Optional) else found
+    known = {types.Float: ValueType.FLOAT, types.Boolean: ValueType.BOOL, types.Integer: ValueType.INT}
+    return next((kind for each, kind in known.items() if isinstance(found, each)), None)
+
+
 def _named(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a function as Numba calls it, under a name that no other has: see ``parts.py``."""
     if not isinstance(compute, FunctionType):
@@ -50,7 +79,7 @@ def _named(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
     copy = FunctionType(compute.__code__, compute.__globals__, name, compute.__defaults__, compute.__closure__)
     copy.__qualname__ = name
     copy.__module__ = compute.__module__
-    named: Callable[..., Any] = njit(nogil=True)(copy)
+    named: Callable[..., Any] = njit(nogil=True)(copy) if _is_own(compute) else callable_of(copy)
     return named
 
 
@@ -82,6 +111,19 @@ def _give_integer(at: int, result: int | None) -> int:
     poke(at, 0, result + 0)
     return 1
 
+
+@inlined
+def _give_whole(at: int, result: float | None) -> int:
+    if result is None:
+        return 0
+    value = result * 1.0
+    if value != math.floor(value) or not -_FIRST_TOO_LARGE <= value < _FIRST_TOO_LARGE:
+        return 0
+    poke(at, 0, int(value))
+    return 1
+
+
+_FIRST_TOO_LARGE = 2.0**63
 
 meaning: Any = None
 give: Any = None

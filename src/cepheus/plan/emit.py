@@ -26,7 +26,7 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
-from cepheus.rules.function_record import Function, Kind
+from cepheus.rules.function_record import Compiled, Function, Kind
 
 _ZERO = Constant(0, ValueType.INT)
 
@@ -171,4 +171,6 @@ class Emitter:
 def compiled_function(function: Function, count: int) -> int | None:
     """Return the row of a function of so many numbers and times among the compiled ones; None if it has no code."""
     times = tuple(function.kind(position) is Kind.TIMESTAMP for position in range(count))
-    return FUNCTION_ADDRESSES.number(NumberFunction(function.name, function.compute, times, function.result))
+    lowering = function.lowering
+    meaning = lowering.of if isinstance(lowering, Compiled) and lowering.of is not None else function.compute
+    return FUNCTION_ADDRESSES.number(NumberFunction(function.name, meaning, times, function.result))

@@ -77,8 +77,11 @@ class Compiled:
     """Numbers and times: ``compute`` itself is compiled, and called by its address.
 
     It may use arithmetic, comparisons and the module ``math``, and gives None where its result is undefined. Integers
-    must not leave 64 bits on the way: compiled code would not notice.
+    must not leave 64 bits on the way: compiled code would not notice. Of a function of the program ``of`` is compiled,
+    so that it does notice, and ``compute`` asks what came of it.
     """
+
+    of: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

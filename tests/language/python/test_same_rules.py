@@ -56,6 +56,11 @@ def test_networks_and_ties() -> None:
     assert from_python(to_python(text)).model == parse(text)
 
 
+def test_what_is_gathered_since_the_start_goes_on_to_the_moment_of_a_timer() -> None:
+    text = "event A(x: int) define B(n: int) from 5 min after A() where n = Sum(A().x since start)"
+    assert from_python(to_python(text)).model == parse(text)
+
+
 def test_every_function_and_aggregate_has_its_name() -> None:
     from cepheus.language.python.aggregates import Aggregates, python_aggregate
     from cepheus.language.python.functions import Functions, python_function

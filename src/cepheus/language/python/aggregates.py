@@ -28,7 +28,7 @@ class Gathering(Placing[R]):
     def since_start(self) -> R:
         """Take all events since the start of the rule, up to its moment."""
         place = site()
-        return self._place(Within(MAX_TIME, draft().reference, place.method(), since_start=True), place)
+        return self._place(Within(MAX_TIME, draft().moment, place.method(), since_start=True), place)
 
 
 class OfEvents(Protocol):

@@ -34,10 +34,15 @@ Length = str | timedelta
 
 @dataclass(slots=True)
 class Draft:
-    """What a rule's function has said so far."""
+    """What a rule's function has said so far.
+
+    ``terminator`` is the type of the terminator, ``reference`` what the rule calls it, ``moment`` that at which it is
+    evaluated: the terminator, or ``now`` where there is a timer.
+    """
 
     terminator: str
     reference: str
+    moment: str
     kinds: dict[str, type[Event]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     constraints: list[Constraint] = field(default_factory=list)

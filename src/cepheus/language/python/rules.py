@@ -20,7 +20,7 @@ from cepheus.language.tesla.print import format_rule, format_rules
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.model import Assignment, ErrorDeclaration, Pattern, Rule, RuleSet, moments_of
-from cepheus.rules.timers import After, Every, Timer
+from cepheus.rules.timers import NOW, After, Every, Timer
 
 C = TypeVar("C", bound=Composite)
 
@@ -207,7 +207,7 @@ def _read(
         first = moments_of(timer)
     else:
         first = EventPattern(event_type(terminator).name, (), alias, span)
-    rule = Draft(first.type, first.name)
+    rule = Draft(first.type, first.name, first.name if timer is None else NOW)
     rule.names.add(first.name)
     if terminator is not None:
         rule.use(terminator)
