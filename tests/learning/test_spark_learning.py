@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheus.core.batch import EventBatch
-from cepheus.learning.spark_past import _joined, _without
+from cepheus.core.time import SECOND
+from cepheus.learning import spark_past
+from cepheus.learning.evaluate import Score
+from cepheus.learning.hints import Hints
+from cepheus.learning.history import History, Ints
+from cepheus.learning.learn import Learning, Settings
+from cepheus.learning.occurrences import Occurrences
+from cepheus.learning.past import MemoryPast, Span
+from cepheus.learning.spark_events import Tally
+from cepheus.learning.spark_past import SparkPast, _joined, _without
+from cepheus.learning.terminators import Ending
+from cepheus.rules.model import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 RULE = """define Incident(room: string)
@@ -77,6 +90,60 @@ def test_what_spark_cannot_learn_from_is_refused(spark: SparkSession) -> None:
         cepheus.spark.learn(events.drop("type"), "A")
     with pytest.raises(cepheus.OptionError, match="a stream has no past"):
         cepheus.spark.learn(spark.readStream.format("rate").load(), "A")
+
+
+class InMemory:
+    """Events as Spark would give them, without Spark."""
+
+    def __init__(self, events: EventBatch) -> None:
+        self.batch = events
+        self.read = 0
+
+    def within(self, lows: Ints, highs: Ints, but: str) -> EventBatch:
+        """The events of some spans."""
+        place = np.searchsorted(lows, self.batch.times, side="right") - 1
+        inside = (place >= 0) & (self.batch.times < highs[np.maximum(place, 0)])
+        rows = np.flatnonzero(inside & (self.batch.codes != self.batch.types.index(but)))
+        self.read += len(rows)
+        return self.batch.take(rows)
+
+
+def test_a_rule_is_found_though_little_of_history_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_past, "MOST_EVENTS", 3_000)
+    given = batch(
+        labelled(
+            stream(1, 60_000, types=10),
+            "define Incident() from A(value > 97) and last B(value < 60) within 12 s from A",
+        )
+    )
+    whole = History.of(given)
+    known = Occurrences.among(whole, "Incident")
+    everything = MemoryPast(whole.only(set(whole.types) - {"Incident"}))
+    split = known.split_at(0.7)
+    early = known.between(-(2**62), split)
+    counts = {name: len(own) for name, own in whole.types.items()}
+    before = {name: int((own.times < split).sum()) for name, own in whole.types.items()}
+    events: Any = InMemory(given)
+    empty = History(EventBatch.empty(), {}, whole.texts, whole.codes)
+
+    class Scoring(SparkPast):
+        """A history in spans whose rules are tried on everything by one engine."""
+
+        def scores(
+            self, rules: Sequence[Rule], endings: Sequence[Ending], occurrences: Occurrences, span: Span
+        ) -> list[Score]:
+            """What rules find within a span."""
+            return everything.scores(rules, endings, occurrences, span)
+
+    past = Scoring(
+        events, "Incident", Hints(), Tally(counts, before, whole.span), 30 * SECOND, early, 1, 0, empty, lambda *_: None
+    )
+    made = Learning(past, known, Hints(), Settings())._one_rule(
+        early, np.arange(len(early)), (whole.span[0], split), float("inf"), 0
+    )
+    assert made is not None
+    assert made.trained.f1 > 0.85
+    assert events.read < 20_000
 
 
 def covered(lows: np.ndarray, highs: np.ndarray) -> set[int]:
