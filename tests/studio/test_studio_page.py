@@ -119,6 +119,8 @@ def test_what_if_counts_at_once_and_writes_the_number(page: Page, start_studio: 
     page.click("#tab-what-if")
     page.wait_for_selector("#knobs .knob")
     slider = page.locator("#knobs input[type=range]").first
+    slider.focus()
+    assert page.inner_text("#editor .t-part") == "45"
     slider.evaluate("one => { one.value = 44; one.dispatchEvent(new Event('input')) }")
     page.wait_for_function("() => document.getElementById('what-if-counts').textContent.includes('Fire 2 (+1)')")
     page.click("#sweep")
@@ -460,6 +462,28 @@ def test_what_data_and_rules_call_things_is_shown_as_text(page: Page, start_stud
         [None, 2],
         [None, 0],
     ]
+
+
+def test_what_is_hidden_takes_no_place(page: Page, start_studio: Start) -> None:
+    opened(page, start_studio(Workspace.of([])))
+    for tab in ("live", "network", "timeline"):
+        page.click(f"#tab-{tab}")
+        assert page.locator("[hidden]:visible").count() == 0
+        assert page.is_visible(f"#page-{tab}")
+    page.click("#tab-live")
+    assert "Nothing to watch" in page.inner_text("#page-live")
+    assert not page.is_visible("#live-start")
+
+
+def test_a_studio_that_has_ended_is_said_to(page: Page, start_studio: Start) -> None:
+    studio = start_studio(Workspace.of([]))
+    opened(page, studio)
+    studio.stop()
+    page.wait_for_function("async () => { try { await fetch('/'); return false; } catch { return true; } }")
+    page.select_option("#example", "fire")
+    page.wait_for_function(
+        "() => document.getElementById('status').textContent.startsWith('the studio does not answer')"
+    )
 
 
 def test_times_on_the_axis_differ(page: Page, start_studio: Start) -> None:

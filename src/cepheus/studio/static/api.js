@@ -6,7 +6,11 @@ export class Refused extends Error {
   }
 }
 
-async function answered(response) {
+async function fetched(path, options) {
+  const response = await fetch(`/api/${path}`, options).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Refused([{ message: "the studio does not answer", hint: "start cepheus studio again, with the same --port and CEPHEUS_STUDIO_TOKEN, or open the address that it prints" }]);
+  });
   if (response.ok) return response;
   const text = await response.text();
   let diagnostics = [{ message: text || `the server answered ${response.status}` }];
@@ -24,15 +28,15 @@ export async function ask(path, body, signal) {
   const options = body === undefined
     ? { signal }
     : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal };
-  return (await answered(await fetch(`/api/${path}`, options))).json();
+  return (await fetched(path, options)).json();
 }
 
 export async function askText(path, body) {
   const options = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  return (await answered(await fetch(`/api/${path}`, options))).text();
+  return (await fetched(path, options)).text();
 }
 
 export async function upload(file) {
   const options = { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file };
-  return (await answered(await fetch(`/api/upload?name=${encodeURIComponent(file.name)}`, options))).json();
+  return (await fetched(`upload?name=${encodeURIComponent(file.name)}`, options)).json();
 }

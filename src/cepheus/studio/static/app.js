@@ -105,6 +105,7 @@ class App {
     this.editor.text = text ?? document_.text;
     at("save").hidden = !document_.saved;
     at("document").selectedIndex = Math.max(0, this.documents.indexOf(document_));
+    this.remember();
   }
 
   // Open a text beside the documents that there are, or in the place of the one of that name.

@@ -89,7 +89,9 @@ export class WhatIf {
     knob.show = () => { value.textContent = show(+range.value); range.setAttribute("aria-valuetext", value.textContent); };
     knob.range = range;
     knob.output = value;
-    return make("div", { class: "knob" }, make("span", {}, make("span", { class: "quiet" }, `${knob.rule} `), make("code", {}, knob.text)), range, value,
+    const mark = (spans) => () => this.app.editor.highlight(this.app.editor.text === this.text ? spans : []);
+    const [here, gone] = [mark(knob.span ? [knob.span] : []), mark([])];
+    return make("div", { class: "knob", onpointerenter: here, onpointerleave: gone, onfocusin: here, onfocusout: gone }, make("span", {}, make("span", { class: "quiet" }, `${knob.rule} `), make("code", {}, knob.text)), range, value,
       make("span", { class: "quiet" }, `now ${knob.shown}`));
   }
 
