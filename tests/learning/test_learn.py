@@ -150,6 +150,16 @@ def test_hints_are_followed() -> None:
         cepheus.learn(events, "Incident", terminator="Z")
 
 
+def test_hints_may_name_what_is_not_in_memory() -> None:
+    history = History.of(batch(stream(1, 50)))
+    hints = Hints.of(types=["A", "Rare"], terminator="Rare", ignore=["Rare.x"])
+    hints.check(history, {"A", "B", "C", "D", "Rare"})
+    with pytest.raises(cepheus.OptionError, match="no event of type 'Rare'"):
+        hints.check(history)
+    with pytest.raises(cepheus.OptionError, match="no event of type 'Rare'"):
+        hints.check(history, {"A", "B", "C", "D", "Rarer"})
+
+
 def test_shuffled_labels_find_nothing() -> None:
     found = 0
     for seed in range(4):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -64,14 +64,19 @@ class Hints:
         """Whether an attribute that looks like the label is none."""
         return _named(self.trust, event_type, attribute)
 
-    def check(self, history: History) -> None:
-        """Refuse hints that name what the history does not have."""
+    def check(self, history: History, types: Collection[str] | None = None) -> None:
+        """Refuse hints that name what the history does not have. ``types`` are all that there are, if not all are in
+        memory; attributes of the others are not known.
+        """
+        names = history.types if types is None else types
         for name in (*sorted(self.types), *([self.terminator] if self.terminator else ())):
-            if name not in history.types:
-                hint = did_you_mean(name, history.types) or f"it has {', '.join(sorted(history.types)[:20])}"
+            if name not in names:
+                hint = did_you_mean(name, names) or f"it has {', '.join(sorted(names)[:20])}"
                 raise OptionError.of("learn-hint", f"the history has no event of type '{name}'", hint=hint)
         if self.terminator and self.types and self.terminator not in self.types:
             raise OptionError.of("learn-hint", f"'{self.terminator}' is the terminator, but not among the types")
+        if not history.types.keys() >= set(names):
+            return
         known = {(each.name, column) for each in history.types.values() for column in each.columns}
         for pattern in (*self.ignore, *self.trust):
             if not any(_named((pattern,), event_type, attribute) for event_type, attribute in known):

@@ -95,7 +95,7 @@ def learn(
         History(EventBatch.empty(), {}, labels.texts, labels.codes),
         say,
     )
-    hints.check(past.whole)
+    hints.check(past.whole, set(tally.counts) - {target})
     return Learned(Learning(past, known, hints, settings, say, resume).run())
 
 
