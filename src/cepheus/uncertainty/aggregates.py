@@ -78,6 +78,20 @@ class Computed:
     doubt: float = 0.0
     source: Aggregation | None = None
 
+    def error_of(self, probability: float) -> float:
+        """What a probability that the law gives may be off by: the bound of a smooth one, the standard error of draws.
+
+        >>> from cepheus.uncertainty.laws import Sampled
+        >>> drawn = Computed(1.0, Sampled.of(np.array([0.0, 1.0, 2.0, 2.0])), bound=0.5 / math.sqrt(4))
+        >>> drawn.error_of(0.5), round(drawn.error_of(0.75), 3)
+        (0.25, 0.217)
+        """
+        if isinstance(self.law, Spreads) and not self.law.is_discrete:
+            return self.bound
+        drawn = 0.25 / self.bound**2
+        likely = min(max(probability, 1.0 / drawn), 1.0 - 1.0 / drawn)
+        return math.sqrt(max(likely * (1.0 - likely), 0.0) / drawn)
+
 
 def compute_aggregate(
     function: str, members: Sequence[Member], calculus: Calculus, argument: float | None = None

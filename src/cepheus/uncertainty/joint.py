@@ -16,7 +16,7 @@ from cepheus.uncertainty.aggregates import Computed
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.conditioning import conditioned
 from cepheus.uncertainty.forms import Pending, connected
-from cepheus.uncertainty.judge import judge
+from cepheus.uncertainty.judge import Judgement, judge
 from cepheus.uncertainty.quantities import Key
 from cepheus.uncertainty.trials import Aggregations, Condition, Few, HasValue, Occurrence, Part, SourceFinder, Trial
 from cepheus.uncertainty.verdict import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
@@ -180,12 +180,8 @@ class _Judging:
     def _plain(self, parts: Sequence[Part]) -> Estimate:
         """Conditions with aggregates as quantities of their own."""
         conditions = [part for part in parts if isinstance(part, Condition)]
-        estimates = [one.estimate for one in judge([(c.constraint, c.situation) for c in conditions], self._calculus)]
-        names: set[str] = set().union(*(self.finder.aggregates_in(c.constraint) for c in conditions))
-        for name in sorted(names):
-            bound = self._values[name].bound
-            if bound:
-                estimates.append(Estimate(1.0, Method.APPROXIMATED, bound))
+        judgements = judge([(c.constraint, c.situation) for c in conditions], self._calculus)
+        estimates = [self._with_bounds(one) for one in judgements]
         for part in parts:
             if isinstance(part, HasValue):
                 computed = self._values[part.aggregate]
@@ -193,6 +189,16 @@ class _Judging:
             elif isinstance(part, Occurrence):
                 estimates.append(Estimate(part.probability, Method.CLOSED))
         return conjunction(estimates)
+
+    def _with_bounds(self, judged: Judgement) -> Estimate:
+        """What a judgement comes to, with what the laws of the aggregates that it reads may be off by."""
+        names: set[str] = set().union(*(self.finder.aggregates_in(constraint) for constraint in judged.constraints))
+        read = [self._values[name] for name in sorted(names) if self._values[name].bound]
+        if not read:
+            return judged.estimate
+        errors = [one.error_of(judged.estimate.probability) for one in read]
+        error = math.hypot(judged.estimate.standard_error, *errors)
+        return Estimate(judged.estimate.probability, Method.APPROXIMATED, error)
 
     def fits(self, trial: Trial) -> Estimate:
         """The probability of a single trial."""
