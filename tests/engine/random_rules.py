@@ -160,8 +160,12 @@ class RandomRule:
         body = " and\n  ".join(self._timed(pieces))
         consuming = [name for name in selected if random.random() < 0.25]
         consuming += [name for name in collections if self.aside.random() < 0.25]
+        consuming += ["e0"] if self.aside.random() < 0.1 else []
         clause = f"\nconsuming {', '.join(consuming)}" if consuming else ""
-        where = ", ".join(f"{name}={value}" for name, value in self._values().items())
+        values = self._values()
+        if (" after " in body or body.startswith("every ")) and self.aside.random() < 0.4:
+            values["at"] = "now.time"
+        where = ", ".join(f"{name}={value}" for name, value in values.items())
         return f"define P{self.number}{_COMPOSITE}\nfrom {body}\nwhere {where}{clause};\n"
 
     def _conditions(self, pieces: list[str]) -> None:
@@ -257,11 +261,14 @@ class RandomRule:
         others = [other.replace("between now and now", "between e0 and now") for other in others]
         if kind < share / 3 and not self.corners.values:
             begin = choice(("every 2 us", "every 3 us", "every 5 us from 00:00:07"))
-            return [
-                begin,
-                f"{choice(('last', 'first', 'each'))} {first} within {choice(self.habits.windows[1:6])} from now",
-                *others,
-            ]
+            chosen = choice(
+                (
+                    f"{choice(('last', 'first', 'each'))} {first}",
+                    f"{choice(('last', 'first', '2 last'))} {first} per {choice(('s', 'b', 'o, x'))}",
+                    f"{choice((1, 2))} top {first} by {choice(('y', 'o', 'x - o'))}{choice(('', ' per s', ' per b'))}",
+                )
+            )
+            return [begin, f"{chosen} within {choice(self.habits.windows[1:6])} from now", *others]
         delay = choice(_DELAYS)
         if kind > share * 0.8:  # an absence ahead of the event sets the timer
             absent = f"{choice('ABCD')}({choice(('', '', 'x > 0', 's = e0.s'))})"

@@ -120,6 +120,7 @@ def test_threads_leave_the_rule_to_one_of_them() -> None:
             "last B() within 1 s from A and $m = Count(B() as C since start)",
             "cannot be told without those that are consumed",
         ),
+        ("$m = Count(A() as Other since start) consuming A", "cannot be told without those that are consumed"),
     ],
 )
 def test_what_would_remember_every_event_is_refused(part: str, message: str) -> None:

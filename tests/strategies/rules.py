@@ -45,7 +45,7 @@ from cepheus.rules.model import (
 )
 from cepheus.rules.policies import Policy
 from cepheus.rules.timers import NOW, After, Every, Timer
-from cepheus.rules.walk import transform
+from cepheus.rules.walk import transform, walk
 
 _KEYWORD_LIST = """
     rule define from where consuming min probability event timestamp
@@ -266,6 +266,7 @@ class _Scope:
     parameters: dict[str, str] = field(default_factory=dict)
     aliases: int = 0
     moment: str = ""
+    collections: list[Collection] = field(default_factory=list)
 
 
 @st.composite
@@ -355,7 +356,43 @@ def _valid_condition(draw: DrawFn, scope: _Scope) -> FreeCondition:
     one, other = AttributeRef(draw(known), "y"), AttributeRef(draw(known), "y")
     shift = Arithmetic("+", other, draw(_small_values["y"]))
     compared = Comparison((one, shift), (draw(st.sampled_from(COMPARATORS[2:])),))
+    if draw(st.booleans()) and scope.collections:
+        value, name = draw(_value_of_members(scope.collections))
+        compared = Comparison((value, draw(_small_values[name])), (draw(st.sampled_from(COMPARATORS[2:])),))
     return FreeCondition(Call(OR, (compared, Call(IS_NULL, (AttributeRef(draw(known), "x"),)))))
+
+
+@st.composite
+def _value_of_members(draw: DrawFn, collections: list[Collection]) -> tuple[Aggregate, str]:
+    """Draw a value of a collection, and the attribute that it acts like."""
+    found = draw(st.sampled_from(collections))
+    function, value, name = draw(
+        st.sampled_from(
+            [("Count", None, "x"), ("Avg", "y", "y"), ("Max", "x", "x"), ("First", "y", "y"), ("Last", "x", "x")]
+        )
+    )
+    of = None if value is None else AttributeRef(None, value)
+    end = function in ("First", "Last") and draw(st.booleans())
+    return Aggregate(function, found.event, of, found.scope, of=found.event.alias, even_undefined=end), name
+
+
+@st.composite
+def _valid_ranking(draw: DrawFn, scope: _Scope, reference: str) -> Selection:
+    """Draw a choice of the greatest, of all or of groups, by what they have or what is counted for each."""
+    window = Within(draw(_windows), reference)
+    event = draw(_valid_event(scope, binding=True))
+    by: Expression = AttributeRef(event.name, draw(st.sampled_from("xy")))
+    if draw(st.booleans()):
+        equal = Comparison((AttributeRef(None, "x"), AttributeRef(event.name, "x")), ("=",))
+        counted = EventPattern(draw(st.sampled_from(TYPES)).name, (equal,))
+        if counted.name not in scope.events and counted.name != event.name:
+            by = Aggregate(
+                "Count", counted, None, Within(draw(_windows), draw(st.sampled_from([reference, event.name])))
+            )
+    groups = draw(st.lists(st.sampled_from(sorted(ATTRIBUTES)), max_size=2, unique=True))
+    per = tuple(AttributeRef(None, name) for name in groups)
+    policy = Policy.LAST if per else Policy.EACH
+    return Selection(policy, event, window, per=per, ranking=Ranking(draw(st.integers(1, 3)), by))
 
 
 @st.composite
@@ -389,16 +426,15 @@ def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
         elif kind == "condition":
             drawn.append(draw(_valid_condition(scope)))
         elif kind == "ranking":
-            window = Within(draw(_windows), draw(st.sampled_from(sorted(scope.events))))
-            event = draw(_valid_event(scope, binding=True))
-            ranking = Ranking(draw(st.integers(1, 3)), AttributeRef(event.name, draw(st.sampled_from("xy"))))
-            drawn.append(Selection(Policy.EACH, event, window, ranking=ranking))
-            scope.events[event.name] = event.type
+            reference = draw(st.sampled_from(sorted(scope.events)))
+            ranked = draw(_valid_ranking(scope, reference))
+            drawn.append(ranked)
+            scope.events[ranked.event.name] = ranked.event.type
         elif kind == "collection":
             event = replace(draw(_valid_event(scope, binding=False)), alias=f"All{place}")
-            drawn.append(
-                Collection(event, draw(_valid_scope(scope)), draw(st.integers(0, 2)), draw(st.none() | st.just(4)))
-            )
+            most = draw(st.none() | st.just(4))
+            scope.collections.append(Collection(event, draw(_valid_scope(scope)), draw(st.integers(0, 2)), most))
+            drawn.append(scope.collections[-1])
         elif kind == "negation":
             drawn.append(Negation(draw(_valid_event(scope, binding=False)), draw(_valid_scope(scope))))
         else:
@@ -414,10 +450,22 @@ def valid_rules(draw: DrawFn, composite: str = "Out", max_items: int = 3) -> Rul
         *((AttributeRef(event, name), name) for event in sorted(scope.events) for name in ATTRIBUTES),
         *((Parameter(parameter), name) for parameter, name in sorted(scope.parameters.items())),
     ]
+    if pattern.timer is not None:
+        since = AttributeRef(draw(st.sampled_from(sorted(scope.events))), "time")
+        sources.append((Arithmetic("-", AttributeRef(NOW, "time"), since), "x"))
+    if scope.collections:
+        sources.append(draw(_value_of_members(scope.collections)))
     values = draw(st.lists(st.sampled_from(sources), max_size=2))
     attributes = tuple(Attribute(f"a{place}", ATTRIBUTES[name]) for place, (_, name) in enumerate(values))
     assignments = tuple(Assignment(f"a{place}", value) for place, (value, _) in enumerate(values))
-    selected = [item.event.name for item in pattern.items if isinstance(item, Selection)]
+    whole = {
+        node.event.type
+        for node in walk(pattern)
+        if isinstance(node, Aggregate) and isinstance(node.scope, Within) and node.scope.since_start
+    }
+    chosen = [item.event for item in pattern.items if isinstance(item, Selection | Collection)]
+    chosen += [] if isinstance(pattern.timer, Every) else [pattern.terminator]
+    selected = [event.name for event in chosen if event.type not in whole]
     consuming = draw(st.lists(st.sampled_from(selected), unique=True, max_size=2)) if selected else []
     return Rule(EventType(composite, attributes), pattern, assignments, tuple(consuming), name=f"Rule{composite}")
 

@@ -19,6 +19,13 @@ def test_a_rule_that_is_its_own_terminator() -> None:
     )
 
 
+def test_a_rule_that_sets_its_own_timer() -> None:
+    code, place, message, hint = error("define A() from B(); rule Again define A() from 5 s after A()")
+    assert (code, place, message) == ("cycle", "A", "rule 'Again' makes a cycle through terminators: A <- A")
+    assert hint is not None
+    assert "every 5 min" in hint
+
+
 def test_each_set_of_rules_gives_one_error() -> None:
     text = "define A() from B(); define B() from A(); define B() from C(); define C() from B(); define E() from E()"
     assert brief(errors(text)) == [("cycle", "B", HINT), ("cycle", "E", HINT)]

@@ -51,9 +51,9 @@ def _has_no_beginning(scope: Scope) -> bool:
 
 
 def _consumed(scope: RuleScope) -> Iterator[EventPattern]:
-    for item in scope.rule.pattern.items:
-        if isinstance(item, Selection | Collection) and item.event.name in scope.rule.consuming:
-            yield item.event
+    pattern = scope.rule.pattern
+    chosen = (item.event for item in pattern.items if isinstance(item, Selection | Collection))
+    return (event for event in (pattern.terminator, *chosen) if event.name in scope.rule.consuming)
 
 
 def _aggregate(aggregate: Aggregate, consumed: set[str], findings: Findings) -> None:

@@ -90,8 +90,14 @@ def _report(cycle: list[str], by_type: dict[str, list[Rule]], findings: Findings
         "cycle",
         f"{subject} a cycle through terminators: {chain}",
         find_name(terminator.span, terminator.type),
-        "a composite event happens with its terminator; let another event be the terminator of one of these rules",
+        _HINT if all(step.pattern.timer is None for step in steps) else _HINT_WITH_TIMER,
     )
+
+
+_HINT = "a composite event happens with its terminator; let another event be the terminator of one of these rules"
+_HINT_WITH_TIMER = (
+    "what such a rule makes sets its next timer; ask again by the clock: from every 5 min and last Alarm(..)"
+)
 
 
 def _shortest(start: str, members: set[str], edges: dict[str, list[str]]) -> list[str]:

@@ -391,6 +391,8 @@ def _nameless(scope: RuleScope, site: Site, node: AttributeRef, findings: Findin
     hint = f"write it with its event, such as {example}"
     if node.name in scope.binders:
         hint = f"did you mean '${node.name}'?"
+    elif node.name.lower() in _NULLS:
+        hint = _NULL_HINT
     findings.error("no-event", f"in {where}, '{node.name}' belongs to no event", node.span, hint)
 
 
