@@ -30,6 +30,7 @@ from cepheus.formats.cells import (
     kind_of_text,
     kind_of_value,
 )
+from cepheus.kernel.blocks import words
 
 _FAILURES = (pa.lib.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
 _PLAIN: dict[ValueType, frozenset[type]] = {
@@ -365,7 +366,7 @@ def _scaled(integers: pa.Array, unit: TimeUnit) -> pa.Array | None:
         numbers = int_array(integers)
         if max(int(numbers.max()), -int(numbers.min())) > MAX_TIME // factor:
             return None
-        made = np.multiply(numbers, factor, dtype=np.int64)
+        made = np.multiply(numbers, factor, out=words(len(numbers)), dtype=np.int64)
         return pa.Array.from_buffers(ValueType.TIMESTAMP.arrow, len(made), [None, pa.py_buffer(made)])
     if factor != 1 and integers.null_count < len(integers):
         bounds = pc.min_max(integers).as_py()

@@ -222,14 +222,13 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     start = peek(store, peek(bound, 0) + SLOT_START)
     at = OUTPUT_HEADER
     for position in range(fixed_half(rule, RuleField.POSITIONS)):
-        target = fixed(fields, at) + 8 * first
-        if position == chosen:
-            _gather(context, step, lane, begin, count, SLOT_ID, target)
-        else:
+        if position != chosen:
             base = peek(bound, position)
-            _fill(target, count, peek(store, base + SLOT_ID))
+            _fill(fixed(fields, at) + 8 * first, count, peek(store, base + SLOT_ID))
             start = min(start, peek(store, base + SLOT_START))
         at += 1
+    ids, starts = fixed(fields, OUTPUT_HEADER + chosen), fixed(fields, OutputHeader.START)
+    _name_and_date(context, step, lane, begin, count, ids + 8 * first, starts + 8 * first, start)
     for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
         value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
         position, slot = fixed(value, OutputField.POSITION), fixed(value, OutputField.SLOT)
@@ -241,10 +240,6 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
         at += 1
     _fill(fixed(fields, OutputHeader.RULE) + 8 * first, count, rule_number)
     _fill(fixed(fields, OutputHeader.TIME) + 8 * first, count, peek(store, peek(bound, 0) + SLOT_TIME))
-    starts = fixed(fields, OutputHeader.START) + 8 * first
-    _gather(context, step, lane, begin, count, SLOT_START, starts)
-    for k in range(count):
-        poke(starts, k, min(peek(starts, k), start))
     poke(context, At.FOUND_EVENTS, first + count)
     return DONE
 
@@ -257,18 +252,39 @@ def _fill(target: int, count: int, value: int) -> None:
 
 
 @inlined
-def _gather(context: int, step: int, lane: int, begin: int, count: int, slot: int, target: int) -> None:
-    """Write a slot of the rows of so many entries of a lane."""
-    row = lane_at(context, lane)
+def _rows_of(context: int, step: int) -> tuple[int, int, int]:
+    """The address of the rows of a step's type, their width, and the mask of their numbers."""
     kind = fixed(step, StepField.TYPE)
     rows = type_state_at(context, kind)
     width = fixed(type_at(context, kind), TypeField.WIDTH)
+    return fixed(context, At.STORE) + 8 * peek(rows, TypeState.OFFSET), width, peek(rows, TypeState.MASK)
+
+
+@inlined
+def _gather(context: int, step: int, lane: int, begin: int, count: int, slot: int, target: int) -> None:
+    """Write a slot of the rows of so many entries of a lane."""
+    row = lane_at(context, lane)
+    rows, width, row_mask = _rows_of(context, step)
     entries, entry_mask = entry_at(context, peek(row, LaneState.OFFSET)), peek(row, LaneState.MASK)
-    values = fixed(context, At.STORE) + 8 * (peek(rows, TypeState.OFFSET) + slot)
-    row_mask = peek(rows, TypeState.MASK)
+    values = rows + 8 * slot
     for k in range(count):
         number = peek(entries, ENTRY_WORDS * ((begin + k) & entry_mask) + EntryField.ROW)
         poke(target, k, peek(values, width * (number & row_mask)))
+
+
+@inlined
+def _name_and_date(
+    context: int, step: int, lane: int, begin: int, count: int, ids: int, starts: int, latest: int
+) -> None:
+    """Write the ids of the rows of so many entries of a lane, and where they start, or the latest start."""
+    row = lane_at(context, lane)
+    rows, width, row_mask = _rows_of(context, step)
+    entries, entry_mask = entry_at(context, peek(row, LaneState.OFFSET)), peek(row, LaneState.MASK)
+    for k in range(count):
+        number = peek(entries, ENTRY_WORDS * ((begin + k) & entry_mask) + EntryField.ROW)
+        at = width * (number & row_mask)
+        poke(ids, k, peek(rows, at + SLOT_ID))
+        poke(starts, k, min(peek(rows, at + SLOT_START), latest))
 
 
 @compiled
