@@ -132,8 +132,7 @@ _GLANCE = 0.02
 def _end_between(query: StreamingQuery, batches: MicroBatches, folder: CheckpointFolder) -> None:
     """End a stream when no micro-batch is under way, and the last one is known to be done."""
     batches.end()
-    last = batches.last
-    while last is not None and query.isActive and (folder.last("commits") or 0) < last:
+    while batches.last is not None and query.isActive and folder.last("commits") != batches.last:
         time.sleep(_GLANCE)
     query.stop()
 
