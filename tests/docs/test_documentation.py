@@ -81,7 +81,7 @@ EXPECTED = {
 
 def test_example_rules_are_in_canonical_layout() -> None:
     files = [str(path) for path in sorted((ROOT / "examples").glob("*/*.tesla"))]
-    assert len(files) == 5
+    assert len(files) == 6
     done = subprocess.run(
         [sys.executable, "-m", "cepheus", "fmt", "--check", *files],
         capture_output=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,11 +142,10 @@ def on_the_command_line(case: Case, folder: Path) -> list[Answer]:
         raise done.exception
     assert done.exit_code == 0, done.output
     found = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
-    second = 1 if case.keywords.get("time_unit") is not None else 1_000_000  # without a unit, microseconds are written
     return [
         (
             f["type"],
-            f["time"] // second,
+            _seconds(f["time"]),
             f["area"],
             value_of(f["temp"]),
             round(f.get("probability", 1.0), 6),
@@ -153,6 +153,11 @@ def on_the_command_line(case: Case, folder: Path) -> list[Answer]:
         )
         for f in found
     ]
+
+
+def _seconds(time: int | str) -> int:
+    """A time as it is written: a number of the unit, without a unit a text."""
+    return time if isinstance(time, int) else int(datetime.fromisoformat(time).timestamp())
 
 
 LOCAL: dict[str, Callable[[Case, Path], list[Answer]]] = {

@@ -397,7 +397,7 @@ def test_keyboard_phone_dark_and_labels(page: Page, start_studio: Start) -> None
     assert page.evaluate("() => window.studio.timeline.span") < before
     page.keyboard.press("Home")
     assert page.evaluate("() => window.studio.timeline.span") == pytest.approx(before)
-    assert "Fire 1" in str(page.locator("#timeline canvas").get_attribute("aria-label"))
+    page.wait_for_selector("#timeline canvas[aria-label*='Fire 1']")
     page.click("#theme")
     assert page.get_attribute("html", "data-theme") == "dark"
     page.set_viewport_size({"width": 390, "height": 800})

@@ -19,9 +19,13 @@ def _query(seed: int) -> tuple[str, list[dict[str, object]]]:
     """A query in the form of a rule, and its events; a measure tells which rows each match has."""
     case = row_case(seed)
     text = _MODES.sub("ONE ROW PER MATCH", case.text).replace("ORDER BY t, n", "ORDER BY time")
-    text = text.replace("array_agg(v)", "max(v)")  # lists are texts in tables
+    text = re.sub(r"\bt\b", "time", text)
+    text = re.sub(r"array_agg\((?:DISTINCT )?(\w+)\)", r"max(\1)", text)  # lists are texts in tables
     text = text.replace("MEASURES ", "MEASURES FIRST(n) AS begins, LAST(n) AS ends, ", 1)
-    return f"SELECT * FROM Row {text} AS Found", [{"type": "Row", "time": row["t"], **row} for row in case.rows]
+    events = [{"type": "Row", "time": row["t"], **row} for row in case.rows]
+    for event in events:
+        del event["t"]
+    return f"SELECT * FROM Row {text} AS Found", events
 
 
 def _wanted(text: str, events: list[dict[str, object]]) -> object:

@@ -58,7 +58,7 @@ def test_tables_agree(spark: SparkSession) -> None:
 
 
 def test_streams_agree(spark: SparkSession, tmp_path: Path) -> None:
-    cases = cases_of(range(20, 30))
+    cases = cases_of(range(20, 33))
     assert len(cases) > 5
     agree_in_stream(spark, cases, tmp_path)
 

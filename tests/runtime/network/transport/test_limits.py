@@ -344,7 +344,7 @@ def test_a_client_takes_up_the_source_of_one_that_is_gone(tmp_path: Path) -> Non
             first = await AsyncClient.connect(access(server))
             await first.source("s", ["A"])
             await first.abandon()
-            for _ in range(200):
+            for _ in range(2_000):
                 if not server.host.connections:
                     break
                 await asyncio.sleep(0.02)
