@@ -29,10 +29,15 @@ ARGUMENTS = [
 ]
 
 
+def browser_path() -> str | None:
+    """Where the browser is, None if there is none."""
+    return shutil.which("chromium")
+
+
 @contextmanager
 def launched() -> Iterator[Browser | None]:
     """A browser, None where there is none."""
-    path = shutil.which("chromium")
+    path = browser_path()
     if path is None:
         yield None
         return

@@ -464,6 +464,30 @@ def test_what_data_and_rules_call_things_is_shown_as_text(page: Page, start_stud
     ]
 
 
+def test_what_is_written_into_the_rules_is_what_was_counted(page: Page, start_studio: Start, tmp_path: Path) -> None:
+    lines = [{"type": kind, "time": place * 2000, "k": place % 3} for place in range(12) for kind in ("U", "T")]
+    (tmp_path / "some.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    opened(page, start_studio(Workspace.of([], [tmp_path / "some.jsonl"])))
+    write(page, "define A(k: int) from T(k=$k) and last U(k=$k-0) within 10 ms from T where k = $k")
+    page.wait_for_selector("#run:not([disabled])")
+    page.click("#run")
+    page.click("#tab-what-if")
+    page.wait_for_selector("#knobs .knob")
+    for place, value in enumerate((-1, 4500)):
+        slider = page.locator("#knobs input[type=range]").nth(place)
+        turn = "(one, value) => { one.step = 1; one.value = value; one.dispatchEvent(new Event('input')) }"
+        slider.evaluate(turn, value)
+    page.wait_for_function("() => document.getElementById('what-if-counts').textContent.startsWith('A 6 ')")
+    page.click("#apply-knobs")
+    written = "define A(k: int) from T(k=$k) and last U(k=$k-(-1)) within 4500 us from T where k = $k"
+    assert page.evaluate("() => window.studio.editor.text") == written
+    page.click("#run")
+    page.wait_for_selector("body[data-ran='6']")
+    told = "async (each) => { const { length } = await import('/static/dom.js'); return each.map(length); }"
+    lengths = {0: "0 h", 1: "1 us", 1500: "1500 us", 90_000_000: "90 s", 86_400_000_000: "24 h"}
+    assert page.evaluate(told, list(lengths)) == list(lengths.values())
+
+
 def test_what_is_hidden_takes_no_place(page: Page, start_studio: Start) -> None:
     opened(page, start_studio(Workspace.of([])))
     for tab in ("live", "network", "timeline"):

@@ -46,6 +46,12 @@ export function duration(microseconds) {
   return `${+(microseconds / length).toPrecision(4)} ${name}`;
 }
 
+// A length of time as rules write it, to the microsecond.
+export function length(microseconds) {
+  const [name, size] = UNITS.slice(1).find(([, each]) => microseconds % each === 0);
+  return `${microseconds / size} ${name === "µs" ? "us" : name}`;
+}
+
 export function clock(microseconds, span = Infinity) {
   const iso = new Date(Math.floor(microseconds / 1000)).toISOString();
   const micro = String(((Math.round(microseconds) % 1000) + 1000) % 1000).padStart(3, "0");

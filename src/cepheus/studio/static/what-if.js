@@ -1,7 +1,7 @@
 // What if: the numbers of the rules as sliders, counts at once, and a sweep over one of them.
 import uPlot from "./vendor/uplot.js";
 import { ask } from "./api.js";
-import { colour, duration, guarded, make, number, say } from "./dom.js";
+import { colour, duration, guarded, length, make, number, say } from "./dom.js";
 import { Timeline } from "./timeline.js";
 
 // Labels as a person writes them: a line for each, one time or two.
@@ -84,7 +84,7 @@ export class WhatIf {
     const value = make("output", {}, show(knob.value));
     const step = knob.whole && !time ? 1 : (knob.high - knob.low) / 400;
     const range = make("input", { type: "range", min: knob.low, max: knob.high, step, value: knob.value, "aria-label": knob.name,
-      oninput: () => { this.values[knob.name] = +range.value; knob.show(); this.wait(); } });
+      oninput: () => { this.values[knob.name] = knob.whole || time ? Math.round(+range.value) : +range.value; knob.show(); this.wait(); } });
     range.value = knob.value;
     knob.show = () => { value.textContent = show(+range.value); range.setAttribute("aria-valuetext", value.textContent); };
     knob.range = range;
@@ -140,9 +140,8 @@ export class WhatIf {
     for (const knob of [...turned].sort((a, b) => b.span[0] - a.span[0])) {
       const old = this.text.slice(...knob.span);
       const value = this.values[knob.name];
-      const written = knob.unit === "time"
-        ? old.replace(/\d+(\.\d+)?\s*[a-zA-Z.]+/, `${Math.round(value / 1000)} ms`.replace(/(\d+)000 ms/, "$1 s"))
-        : knob.whole ? String(Math.round(value)) : String(+value.toPrecision(6));
+      const after = "+-*/".includes(this.text.slice(0, knob.span[0]).trimEnd().at(-1) ?? " "); // where -- would be a comment
+      const written = knob.unit === "time" ? old.replace(/\d+(\.\d+)?\s*[a-zA-Z]+/, length(value)) : value < 0 && after ? `(${value})` : String(value);
       this.app.editor.replace(knob.span[0], knob.span[1], written);
     }
     say(turned.length ? "The numbers are in the rules; run them" : "No slider was moved");
