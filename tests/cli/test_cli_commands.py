@@ -75,6 +75,15 @@ def test_check_of_a_folder(cepheus: Command) -> None:
     assert "'rules' is a folder" in done.err
 
 
+def test_events_in_place_of_rules(cepheus: Command) -> None:
+    Path("a.tesla").write_text("define A() from B()")
+    Path("b.csv").write_text("type,time\nB,1\n")
+    done = cepheus("detect", "a.tesla", "b.csv")
+    assert done.code == 1
+    assert "'b.csv' is a file of events, and rules are read here" in done.err
+    assert "--events b.csv" in done.err
+
+
 def test_fmt_rewrites_in_place_once(cepheus: Command) -> None:
     before = "-- why\ndefine A() from B()   and last C() within 5 min from B"
     Path("a.tesla").write_text(before)

@@ -107,6 +107,8 @@ def read_text(path: Path) -> str:
         raise OptionError.of("file", f"there is no file '{path}'", hint=similar_file(path))
     if path.is_dir():
         raise OptionError.of("file", f"'{path}' is a folder", hint=f"name its rule files, as in {path}/*{EXTENSION}")
+    if path.suffix not in (EXTENSION, ETALIS_EXTENSION, SQL_EXTENSION):
+        _refuse_events(path)
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -122,6 +124,14 @@ def read_text(path: Path) -> str:
             place=Place(str(path), line),
             hint="save the file as UTF-8, and make sure that it is a rule file",
         ) from None
+
+
+def _refuse_events(path: Path) -> None:
+    from cepheus.formats.read import Format  # rules alone need no readers of events
+
+    if path.suffix.lower() in [known.value for known in Format]:
+        message = f"'{path}' is a file of events, and rules are read here"
+        raise OptionError.of("file", message, hint=f"on the command line events stand behind --events: --events {path}")
 
 
 def _read_file(path: Path, unit: TimeUnit) -> RuleSet:
