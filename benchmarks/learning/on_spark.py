@@ -92,7 +92,9 @@ def _measured(say: Callable[[str], None]) -> OnSpark:
         for number, piece in enumerate(_pieces(case)):
             say(f"writing piece {number + 1} of {PIECES}")
             pq.write_table(_table(piece), Path(folder) / f"{number:02}.parquet")
-        spark = spark_session("local[2]", name="cepheus bench learning", options={"spark.driver.memory": "3g"})
+        spark = spark_session(
+            "local[2]", name="cepheus bench learning", options={"spark.driver.memory": "3g"}, silent=True
+        )
         try:
             started = clock.perf_counter()
             learned = cepheus.spark.learn(
