@@ -172,11 +172,23 @@ def arrow_table(given: Any) -> pa.Table:
     pandas holds what it is given in a column, Arrow columns have one type.
     """
     if isinstance(given, pa.Table):
-        return given
+        return _without_views(given)
     try:
-        return pa.table(given)
+        return _without_views(pa.table(given))
     except LIBRARY_FAILURES as error:
         raise unreadable(given, error) from None
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """The table with plain texts instead of views of them, as Polars has: Arrow can neither sort nor take those."""
+    for place, field in enumerate(table.schema):
+        kind = field.type
+        if pa.types.is_string_view(kind):
+            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+        elif pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            plain = pa.dictionary(kind.index_type, pa.string(), kind.ordered)
+            table = table.set_column(place, field.name, table.column(place).cast(plain))
+    return table
 
 
 def unreadable(given: Any, error: Exception) -> EventError:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from flink_cases import CASES as FLINK_CASES
@@ -81,6 +83,26 @@ def test_order_of_texts_that_are_coded() -> None:
     table = pa.table({"s": pa.array(["b", "a", None, "b"]).dictionary_encode(), "id": [1, 2, 3, 4]})
     clause = "MATCH_RECOGNIZE (ORDER BY s DESC, id DESC MEASURES id AS m ALL ROWS PER MATCH PATTERN (A+))"
     assert [row["m"] for row in match_recognize(clause, table).to_pylist()] == [4, 1, 2, 3]
+
+
+def test_texts_of_polars_and_pandas() -> None:
+    columns = {"k": ["b", "a", "b", None], "s": ["y", "x", "z", None]}
+    clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY s DESC MEASURES LAST(e) AS e, LAST(s) AS s PATTERN (A+))"
+    polars = pl.DataFrame(columns).with_columns(pl.col("k").cast(pl.Categorical).alias("e"))
+    pandas = pd.DataFrame(columns).assign(e=pd.Categorical(columns["k"]))
+    wanted = [{"k": "b", "e": "b", "s": "y"}, {"k": "a", "e": "a", "s": "x"}, {"k": None, "e": None, "s": None}]
+    assert match_recognize(clause, polars).to_pylist() == wanted
+    assert match_recognize(clause, pandas).to_pylist() == wanted
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_not_a_number_does_not_count(engine: str) -> None:
+    table = pa.table({"w": [math.nan, 2.0, math.nan, 1.0], "id": [0, 1, 2, 3]})
+    clause = """MATCH_RECOGNIZE (ORDER BY id MEASURES min(w) AS a, max(w) AS b, sum(w) AS c, count(w) AS d,
+        count(DISTINCT w) AS e, median(w) AS f, max_by(id, w) AS g, avg(w) AS h PATTERN (A+)
+        DEFINE A AS (min(w) > 0 OR min(w) IS NULL) AND count(w) < 3 AND (sum(w) < 4) IS NOT FALSE)"""
+    found = match_recognize(clause, table, engine=engine).to_pylist()
+    assert [tuple(row.values()) for row in found] == [(1.0, 2.0, 3.0, 2, 2, 1.5, 1, 1.5)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -345,8 +345,11 @@ class _Writer:
         value = -1
         kind: ValueType | None = None
         if expression.arguments:
-            kind = self._kind(expression.arguments[0])
-            value = self._vector(expression.arguments[0], "")
+            argument = expression.arguments[0]
+            kind = self._kind(argument)
+            if kind is ValueType.FLOAT:  # what is not a number does not equal itself, and does not count
+                argument = Case(((Operation(Operator.EQUAL, (argument, argument)), argument),), Literal(None, None))
+            value = self._vector(argument, "")
         kept = Kept(Keep.COUNT, 0, self._mask(expression.variables), 0, value, chosen)
         match expression.function:
             case "count":

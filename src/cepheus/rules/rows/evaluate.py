@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, assert_never
+from typing import Any, TypeGuard, assert_never
 
 from cepheus.core.lists import list_value
 from cepheus.core.time import parse_time
@@ -137,7 +137,7 @@ def _aggregated(expression: Aggregated, moment: Moment) -> Value | None:
 
 
 def aggregate_rows(function: str, distinct: bool, rows: Sequence[Sequence[Value | None]]) -> Value | None:
-    """An aggregate over rows of arguments; rows whose first argument is NULL do not count.
+    """An aggregate over rows of arguments; rows whose first argument is NULL or not a number do not count.
 
     >>> aggregate_rows("sum", False, [[1], [None], [2]]), aggregate_rows("count", False, [])
     (3, 0)
@@ -147,10 +147,10 @@ def aggregate_rows(function: str, distinct: bool, rows: Sequence[Sequence[Value 
     if function == "array_agg":
         if not rows:
             return None
-        members = [row[0] for row in rows if row[0] is not None]
+        members = [row[0] for row in rows if _counts(row[0])]
         return list_value(dict.fromkeys(members) if distinct else members)
     if function in ("max_by", "min_by"):
-        known = [(row[1], row[0]) for row in rows if row[1] is not None]
+        known = [(row[1], row[0]) for row in rows if _counts(row[1])]
         if not known:
             return None
         best = 0
@@ -158,12 +158,16 @@ def aggregate_rows(function: str, distinct: bool, rows: Sequence[Sequence[Value 
             if compare(">" if function == "max_by" else "<", key, known[best][0]):
                 best = place
         return known[best][1]
-    values = [row[0] for row in rows if row[0] is not None] if rows and rows[0] else [True for _ in rows]
+    values = [row[0] for row in rows if _counts(row[0])] if rows and rows[0] else [True for _ in rows]
     if distinct:
         values = list(dict.fromkeys(values))
     if not values and function != "count":
         return None
     return aggregate(function, values)
+
+
+def _counts(value: Value | None) -> TypeGuard[Value]:
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
 def applied(operator: Operator, values: Sequence[Value | None]) -> Value | None:
