@@ -146,6 +146,10 @@ def test_items_of_a_pattern(text: str, canonical: str) -> None:
             "event G()\n\ndefine F(x: int)\nfrom   A()\nwhere  x=event\n\nrule R\ndefine H()\nfrom   rule_()\n",
         ),
         (
+            "define F() from A() and 3 top B() by `rule` per event within 5 s from A",
+            "define F()\nfrom   A() and\n       3 top B() by rule per event within 5 s from A\n",
+        ),
+        (
             "define F(x: int) from A() where x=A.event rule event_ define G() from B /* c */ # d",
             "define F(x: int)\nfrom   A()\nwhere  x=A.event\n\nrule event_\ndefine G()\nfrom   B()\n",
         ),

@@ -245,7 +245,7 @@ def _classify_groups(tokens: list[Token]) -> None:
         elif word == "by" and ranked and before.type in _ENDS_EVENT:
             token.type = "BY"
         elif word == "per" and after.type in _WORD_TYPES:
-            ends = before.type in (_ENDS_EVENT | _ENDS_VALUE if ranked else _ENDS_EVENT)
+            ends = before.type in (_ENDS_EVENT | _ENDS_VALUE | _WORD_TYPES if ranked else _ENDS_EVENT)
             token.type = "PER" if ends else token.type
 
 
@@ -444,7 +444,7 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
             header = False
         elif kind in ("RULE", "EVENT"):
             follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
-            starts = follower in _TYPE_NAMES and previous != "DOT"
+            starts = follower in _TYPE_NAMES and previous not in ("DOT", "BY")
             if starts or not current:
                 header = kind == "RULE"
         else:
