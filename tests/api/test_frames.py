@@ -168,3 +168,19 @@ def test_attributes_that_are_called_as_times_are_elsewhere_stay_numbers() -> Non
     first, second = program.detect([{"type": "B", "time": 3, "v": 7}], time_unit="s").to_dicts()
     assert (first["start"], first["at"]) == (7, 3)
     assert (second["start"], second["at"]) == (3, 7)
+
+
+def test_integers_stay_what_they_are_where_some_are_missing() -> None:
+    program = cepheus.compile("event Order(n: int?) define Seen(n: int?) from Order() where n = Order.n")
+    orders = pd.DataFrame({"time": pd.to_datetime(["2026-01-31", "2026-02-01"]), "n": [2**53 + 1, None]})
+    found = program.detect({"Order": orders.astype({"n": "object"})}).to_pandas()
+    assert found.n.tolist() == [2**53 + 1, pd.NA]
+
+
+@pytest.mark.parametrize("column", ["time", "n"])
+def test_periods_are_no_numbers(column: str) -> None:
+    frame = pd.DataFrame({"time": pd.to_datetime(["2026-01-31"]), "n": [1]})
+    frame[column] = pd.PeriodIndex(["2026-01-31"], freq="D")
+    program = cepheus.compile("event Order(n: int) define Seen(n: int) from Order() where n = Order.n")
+    with pytest.raises(EventError, match="cannot be read"):
+        program.detect({"Order": frame})

@@ -257,7 +257,10 @@ class TypedColumn:
 
     def cell(self, row: int, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:
         """Return one cell as the expected type."""
+        kind = self.array.type
         try:
+            if isinstance(kind, pa.BaseExtensionType) and from_arrow(kind.storage_type) in _NUMBERS:
+                raise TypeError(kind)  # a period of pandas is kept as a number, which says nothing by itself
             return coerce_value(self.raw(row), expected, unit)
         except _FAILURES:
             raise EventError.of("type", f"a value of the column's type ({self.array.type}) cannot be read") from None

@@ -105,7 +105,18 @@ def to_pandas(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> pd.DataFrame:
     >>> to_pandas(from_dicts([{"type": "Temp", "time": 10, "value": 24.5}])).columns.tolist()
     ['type', 'time', 'value']
     """
-    return to_arrow(batch, unit).to_pandas()
+    return pandas_frame(to_arrow(batch, unit))
+
+
+def pandas_frame(table: pa.Table) -> pd.DataFrame:
+    """A table as a pandas frame, whose integers stay integers where some are missing.
+
+    >>> pandas_frame(pa.table({"n": [2**53 + 1, None]})).n.tolist()
+    [9007199254740993, <NA>]
+    """
+    frame = table.to_pandas(integer_object_nulls=True)
+    gaps = [name for name in table.column_names if pa.types.is_integer(table[name].type) and table[name].null_count]
+    return frame.astype(dict.fromkeys(gaps, "Int64"))
 
 
 def schema_of(batch: EventBatch) -> Schema:

@@ -12,6 +12,7 @@ from cepheus.core.options import TimeUnitName, chosen
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.formats.arrays import validity
+from cepheus.formats.convert import pandas_frame
 from cepheus.formats.table import to_table, written_time
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Composites(EventBatch):
 
     def to_pandas(self) -> pd.DataFrame:
         """The events as a pandas frame; times are timestamps in UTC."""
-        return self.to_arrow().to_pandas()
+        return pandas_frame(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
         """The events as a Polars frame; times are datetimes in UTC."""
