@@ -172,8 +172,10 @@ def test_attributes_that_are_called_as_times_are_elsewhere_stay_numbers() -> Non
 
 def test_integers_stay_what_they_are_where_some_are_missing() -> None:
     program = cepheus.compile("event Order(n: int?) define Seen(n: int?) from Order() where n = Order.n")
-    orders = pd.DataFrame({"time": pd.to_datetime(["2026-01-31", "2026-02-01"]), "n": [2**53 + 1, None]})
-    found = program.detect({"Order": orders.astype({"n": "object"})}).to_pandas()
+    orders = pd.DataFrame(
+        {"time": pd.to_datetime(["2026-01-31", "2026-02-01"]), "n": pd.array([2**53 + 1, None], "Int64")}
+    )
+    found = program.detect({"Order": orders}).to_pandas()
     assert found.n.tolist() == [2**53 + 1, pd.NA]
 
 

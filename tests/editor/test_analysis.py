@@ -3,14 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheus.core.errors import CepheusError
+from cepheus.core.source import Span
 from cepheus.editor.analysis import Analysis, analyse
 from cepheus.editor.completion import complete
 from cepheus.editor.navigation import definitions, formatted, meaning_at, renamed, uses
 from cepheus.language import etalis, tesla
+from cepheus.rules.model import RuleSet
+from strategies.rules import valid_rule_sets
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted([*ROOT.glob("examples/**/*.tesla"), *ROOT.glob("examples/**/*.etalis")])
@@ -154,3 +157,47 @@ def test_unfinished_text_is_no_reason_to_fail(at: int, left_out: int) -> None:
         analysis = analyse(text, language)
         complete(analysis, min(at, len(text)))
         meaning_at(analysis, min(at, len(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "name", "after"),
+    [
+        ("define F() from A(-(x) > 3 and not(b))", "x)", "y", "define F() from A(-(y) > 3 and not(b))"),
+        ("define F() from A() and 3 < (A.x)", "A.x", "B", "define F() from B() and 3 < (B.x)"),
+        ("define F() from A() and 3 < (A.x)", "x)", "y", "define F() from A() and 3 < (A.y)"),
+        (
+            "define F(n: int) from A() where n=Sum(A().x since start)",
+            "A()",
+            "B",
+            "define F(n: int) from B() where n=Sum(B().x since start)",
+        ),
+    ],
+)
+def test_nothing_but_names_is_changed(text: str, at: str, name: str, after: str) -> None:
+    assert _renamed(text, at, name) == after
+
+
+@pytest.mark.parametrize(("at", "problem"), [("every", "no name"), ("now", "no name"), ("time;", "under this name")])
+def test_words_of_the_language_are_no_names(at: str, problem: str) -> None:
+    text = "define F(t: timestamp) from every 3 min and last A() within 3 min from now where t=A.time;"
+    with pytest.raises(CepheusError, match=problem):
+        _renamed(text, at, "other")
+
+
+@settings(max_examples=60)
+@given(valid_rule_sets(), st.floats(0, 1))
+def test_names_of_generated_rules_are_changed_and_changed_back(rules: RuleSet, where: float) -> None:
+    text = tesla.format_rules(rules)
+    names = [each for each in analyse(text, "rules.tesla").occurrences if each.symbol.name != "time"]
+    chosen = names[int(where * (len(names) - 1))]
+    other = "$another" if chosen.span.text.startswith("$") else "another"
+    changed = text
+    for span, new in sorted(renamed(analyse(text, "r.tesla"), chosen.span.start, other), key=_start, reverse=True):
+        changed = changed[: span.start] + new + changed[span.end :]
+    before, after = (analyse(each, "r.tesla").findings for each in (text, changed))
+    assert {each.code for each in after} <= {each.code for each in before}
+    assert _renamed(changed, other, chosen.span.text, "r.tesla") == text
+
+
+def _start(change: tuple[Span, str]) -> int:
+    return change[0].start

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lark import Token
 
 from cepheus.core.errors import OptionError
+from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.editor.analysis import Analysis, Language
 from cepheus.editor.row_text import Role, placed
@@ -120,6 +121,8 @@ def renamed(analysis: Analysis, offset: int, name: str) -> list[tuple[Span, str]
     if occurrence is None:
         raise OptionError.of("rename", "there is no name here that could be changed")
     symbol = occurrence.symbol
+    if analysis.language is Language.TESLA and symbol.name == TIME_ATTRIBUTE and symbol.kind is SymbolKind.ATTRIBUTE:
+        raise OptionError.of("rename", "every event has its time under this name")
     bare = name.removeprefix("$") if symbol.kind is SymbolKind.PARAMETER else name.strip('`"')
     if symbol.kind is SymbolKind.VARIABLE:
         bare = bare.upper()

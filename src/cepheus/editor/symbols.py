@@ -17,6 +17,7 @@ from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import Aggregate, AttributeRef, Between, EventPattern, Parameter, Within
 from cepheus.rules.interval.model import Atom, Deduction, Fact, IntervalRule, Known, Unknown
 from cepheus.rules.model import Assignment, Rule, RuleSet
+from cepheus.rules.timers import NOW, Every
 from cepheus.rules.walk import children, walk
 
 
@@ -129,9 +130,12 @@ class _Words:
         return span_of(self.source, self.tokens[index])
 
     def ends(self, span: Span | None) -> tuple[Span, Span]:
-        """The first and the last token of a range: the two names of ``Temp.value``."""
+        """The first and the last token of a range, parentheses aside: the two names of ``(Temp.value)``."""
         assert span is not None
-        return self.span(self.index_at(span.start)), self.span(self.index_at(span.end) - 1)
+        first, last = self.index_at(span.start), self.index_at(span.end) - 1
+        while self.tokens[first].type == "LPAR" and self.tokens[last].type == "RPAR":
+            first, last = first + 1, last - 1
+        return self.span(first), self.span(last)
 
     def behind(self, start: int, end: int, text: str) -> Span | None:
         """The token behind the first one of that text, in lower case, in a range."""
@@ -193,7 +197,8 @@ class _RuleNames:
             if name is not None:
                 yield Occurrence(Symbol(SymbolKind.RULE, rule.name), name, defines=True)
         yield from _event_type(composite, composite.span)
-        for item in (rule.pattern.terminator, *rule.pattern.items):
+        terminator = () if isinstance(rule.pattern.timer, Every) else (rule.pattern.terminator,)
+        for item in (*terminator, *rule.pattern.items):
             yield from self._node(item, None)
         for assignment in rule.assignments:
             yield from self._assignment(assignment)
@@ -216,7 +221,7 @@ class _RuleNames:
 
     def symbol(self, name: str) -> Symbol | None:
         """What an event of the rule is called after: its alias or its type; None for the moment ``now``."""
-        if name not in self.events:
+        if name not in self.events or (name == NOW and self.rule.pattern.timer is not None):
             return None
         if self.events[name] != name or name in self.aliases():
             return Symbol(SymbolKind.ALIAS, name, self.within)
@@ -231,7 +236,7 @@ class _RuleNames:
         match node:
             case AttributeRef(event=None, name=name):
                 if owner is not None and node.span is not None:
-                    yield Occurrence(Symbol(SymbolKind.ATTRIBUTE, name, owner), node.span)
+                    yield Occurrence(Symbol(SymbolKind.ATTRIBUTE, name, owner), self.words.ends(node.span)[0])
             case AttributeRef(event=str() as event, name=name):
                 qualifier, attribute = self.words.ends(node.span)
                 yield from self._event(event, qualifier)
@@ -239,9 +244,11 @@ class _RuleNames:
                     yield Occurrence(Symbol(SymbolKind.ATTRIBUTE, name, self.events[event]), attribute)
             case Parameter(name=name):
                 if node.span is not None:
-                    yield Occurrence(Symbol(SymbolKind.PARAMETER, name, self.within), node.span)
+                    yield Occurrence(Symbol(SymbolKind.PARAMETER, name, self.within), self.words.ends(node.span)[0])
             case EventPattern():
                 yield from self._pattern(node)
+            case Within(since_start=True):
+                pass
             case Within(reference=reference):
                 yield from self._event(reference, self.words.ends(node.span)[1])
             case Between(first=first, second=second):
@@ -254,7 +261,7 @@ class _RuleNames:
                     yield from self._node(child, inner)
 
     def _pattern(self, event: EventPattern) -> Iterator[Occurrence]:
-        if event.span is not None:  # moments of `every` stand nowhere
+        if event.span is not None:
             yield Occurrence(Symbol(SymbolKind.EVENT_TYPE, event.type), event.span)
             alias = self.words.alias(event.span)
             if alias is not None and event.alias is not None:
