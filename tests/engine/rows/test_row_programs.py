@@ -233,6 +233,20 @@ def test_rules_survive_their_json_form() -> None:
         from_json({**to_json(rules), "row_rules": [{"is": "RowRule"}]})
 
 
+def test_columns_without_values_are_told() -> None:
+    text = "SELECT * FROM P MATCH_RECOGNIZE (ORDER BY time MEASURES LAST(x) AS x PATTERN (A) DEFINE A AS vale > 1)"
+    rows = [{"type": "P", "time": time, "x": 1} for time in range(1_001)]
+    with cepheus.compile(text).start(time_unit="s") as session:
+        with pytest.warns(cepheus.CepheusWarning, match="no row of 1,001 has a value for 'vale'; rows wait until"):
+            assert not len(session.feed(rows))
+        with pytest.warns(cepheus.CepheusWarning, match="'vale'; it is null in all of them"):
+            assert not len(session.close())
+    with pytest.warns(cepheus.CepheusWarning, match=r"event P\(vale: string\?\)"):
+        cepheus.compile(text).detect(rows[:1], time_unit="s")
+    declared = "event P(x: int, vale: int?)"
+    assert not len(cepheus.compile(tesla.parse(declared) + sql.parse(text)).detect(rows, time_unit="s"))
+
+
 def test_types_that_only_the_data_tells_must_stay_the_same() -> None:
     text = "MATCH_RECOGNIZE (ORDER BY time MEASURES LAST(x) AS x PATTERN (A B) DEFINE B AS x > PREV(x))"
     with cepheus.compile(text).start(time_unit="s") as session:

@@ -7,6 +7,7 @@ last with the end of the input.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -16,7 +17,15 @@ import numpy as np
 import pyarrow as pa
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
-from cepheus.core.errors import EventError, OptionError, UnsupportedError, did_you_mean
+from cepheus.core.errors import (
+    CepheusWarning,
+    Diagnostic,
+    EventError,
+    OptionError,
+    Severity,
+    UnsupportedError,
+    did_you_mean,
+)
 from cepheus.core.event import Event, EventId, composite_id
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
@@ -43,6 +52,8 @@ _NUMBER, _TEXT = "#id", "#text"
 """The columns that have the ids of rows: numbers in one, texts in the other."""
 _PARTS = (TIME_ATTRIBUTE, _NUMBER, _TEXT)
 _OWN = {TIME_ATTRIBUTE: ValueType.TIMESTAMP, _NUMBER: ValueType.INT, _TEXT: ValueType.STRING}
+_WAITING_IS_TOLD = 1_000
+"""When so many rows have waited for the types of their columns, whoever feeds them is told."""
 _SAVED = form.record(
     rule=read_row_rule,
     kinds=form.by_name(form.maybe(form.value_type)),
@@ -74,15 +85,23 @@ class _Deployed:
         self._settle(rows)
         if self.matching is not None:
             return self._made(self.matching.feed(self._table(rows)))
-        self.waiting = EventBatch.concat([self.waiting, rows])
-        return self._begin() if None not in self.kinds.values() else EventBatch.empty()
+        before, self.waiting = len(self.waiting), EventBatch.concat([self.waiting, rows])
+        if None not in self.kinds.values():
+            return self._begin()
+        if before < _WAITING_IS_TOLD <= len(self.waiting):
+            self._tell_unknown("rows wait until one tells its type")
+        return EventBatch.empty()
 
     def advance(self, time: int) -> EventBatch:
         """Let time go on; the greatest time is the end of all partitions."""
         self.reached = max(self.reached, time)
         if time < MAX_TIME:
             return EventBatch.empty() if self.matching is None else self._made(self.matching.advance(time))
-        made = self._begin() if self.matching is None else EventBatch.empty()
+        made = EventBatch.empty()
+        if self.matching is None:
+            if len(self.waiting):
+                self._tell_unknown("it is null in all of them")
+            made = self._begin()
         assert self.matching is not None
         return EventBatch.concat([made, self._made(self.matching.finish())])
 
@@ -131,6 +150,16 @@ class _Deployed:
         query = self.rule.query.without_values(unknown) if unknown else self.rule.query
         engine = RowEngine(query, types, TIME_ATTRIBUTE, parts=_PARTS)
         self.given, self.matching = engine.given, engine.build()
+
+    def _tell_unknown(self, consequence: str) -> None:
+        """Warn of columns that no row has had a value for, such as those whose names are misspelled."""
+        given = {name for name, _ in self.waiting.columns}
+        for column in (each for each in self.rule.columns if self.kinds[each.name] is None):
+            message = f"no row of {len(self.waiting):,} has a value for '{column.name}'; {consequence}"
+            declared = "" if self.rule.source is None else f": event {self.rule.source}({column.name}: string?)"
+            hint = did_you_mean(column.name, given) or f"if the name is right, declare its type{declared}"
+            finding = Diagnostic("unknown-column", message, column.span, hint, severity=Severity.WARNING)
+            warnings.warn(CepheusWarning(finding), stacklevel=2)
 
     def _begin(self) -> EventBatch:
         """Begin with the rows that have waited for their types."""
