@@ -150,6 +150,10 @@ def test_items_of_a_pattern(text: str, canonical: str) -> None:
             "define F()\nfrom   A() and\n       3 top B() by rule per event within 5 s from A\n",
         ),
         (
+            "define F() from A() and A.`last` not in (1) error A.rule ~ N(0, 1) + shared N(0, 4) per s",
+            "error A.rule ~ N(0, 1) + shared N(0, 4) per s\n\ndefine F()\nfrom   A() and\n       A.last not in (1)\n",
+        ),
+        (
             "define F(x: int) from A() where x=A.event rule event_ define G() from B /* c */ # d",
             "define F(x: int)\nfrom   A()\nwhere  x=A.event\n\nrule event_\ndefine G()\nfrom   B()\n",
         ),

@@ -91,6 +91,8 @@ class Scanner:
                 word = text.lower()
                 words.add(word)
                 kind = keywords.get(word, kind)
+                if kind in _WORD_TYPES and _is_behind_name(tokens):
+                    kind = "NAME"
             elif kind == "quoted":
                 kind, text = "NAME", text[1:-1]
                 words.add(text.lower())
@@ -106,6 +108,13 @@ class Scanner:
                 classify(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
+
+
+def _is_behind_name(tokens: list[Token]) -> bool:
+    """Whether a name and a dot stand before what comes next, which then is an attribute; ``5 min.`` is no name."""
+    if len(tokens) < 2 or tokens[-1].type != "DOT":
+        return False
+    return len(tokens) < 3 or tokens[-3].type not in ("INTEGER", "FLOAT")
 
 
 def is_quoted(token: Token) -> bool:
@@ -444,7 +453,7 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
             header = False
         elif kind in ("RULE", "EVENT"):
             follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
-            starts = follower in _TYPE_NAMES and previous not in ("DOT", "BY")
+            starts = follower in _TYPE_NAMES and previous != "BY"
             if starts or not current:
                 header = kind == "RULE"
         else:
