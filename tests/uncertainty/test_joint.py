@@ -20,6 +20,7 @@ from cepheus.core.distribution import (
     Frozen,
     Mixture,
     Normal,
+    Samples,
     Uniform,
     as_distribution,
     parse_distribution,
@@ -335,6 +336,23 @@ def test_what_passed_is_cut_off_where_that_is_wanted() -> None:
     error = passed.errors["v"]
     assert isinstance(error, Frozen)
     assert math.isclose(float(error.scipy().sf(0.2)), 0.0, abs_tol=1e-9)  # the true value is above 30
+
+
+def test_more_worlds_are_drawn_where_few_hold_and_too_few_are_told() -> None:
+    program = cepheus.compile("define Far(v: double) from Step(x * y > 6) where v = Step.x * Step.y")
+
+    def step(x: float, y: float) -> list[dict[str, object]]:
+        errors = {"x": {"value": x, "error": "N(0, 1)"}, "y": {"value": y, "error": "U(-1, 1)"}}
+        return [{"type": "Step", "time": 1, **errors}]
+
+    (far,) = program.detect(step(1.0, 1.4), time_unit="s", calculus=Calculus(draws=1_000, posterior=True)).to_events()
+    assert far.probability < 0.05  # of 1,000 worlds fewer than 50 hold
+    error = far.errors["v"]
+    assert isinstance(error, Samples)
+    assert len(set(error.values)) >= 100
+    assert all(1.4 - each > 6.0 for each in error.values)
+    with pytest.warns(cepheus.CepheusWarning, match="too few to tell this error from"):
+        program.detect(step(1.0, 0.9), time_unit="s", calculus=Calculus(draws=200, posterior=True))
 
 
 def test_what_hardly_can_be_does_not_consume() -> None:

@@ -8,12 +8,14 @@ those kept in which the composite event comes about.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Distribution, Frozen, Uniform
+from cepheus.core.errors import CepheusWarning, Diagnostic, Severity
 from cepheus.core.values import Value, as_float
 from cepheus.rules.expressions import Expression
 from cepheus.uncertainty.aggregates import described
@@ -27,6 +29,10 @@ from cepheus.uncertainty.worlds import Column, Worlds, draw
 
 _BEYOND = 40.0
 """Standard deviations that stand for no bound."""
+_ENOUGH = 100
+"""Worlds that an error is told from."""
+_DRAWN_AGAIN = (1, 10, 100)
+"""How many times the usual number of worlds is drawn, one after the other, until enough hold."""
 
 
 def posterior_error(
@@ -50,16 +56,28 @@ def posterior_error(
         law = truncated(form, conditions, situation, sources)
         if law is not None:
             return _described(law.moved(-1.0, as_float(value)))
-    worlds = Worlds(calculus.draws, draw(sources, np.random.default_rng(calculus.seed), calculus.draws), aggregations)
-    column = worlds.numbers(expression, situation)
-    if not isinstance(column, Column):
-        return error_of(expression, value, situation, calculus)
-    held = column.known.copy()
-    for part in related:
-        held &= worlds.hold(part)
-    if not held.any():
-        return error_of(expression, value, situation, calculus)
-    return distribution_of(described(samples((as_float(value) - column.values[held]).tolist())))
+    kept: list[float] = []
+    for times in _DRAWN_AGAIN:
+        drawn = draw(sources, np.random.default_rng(calculus.seed), times * calculus.draws)
+        worlds = Worlds(times * calculus.draws, drawn, aggregations)
+        column = worlds.numbers(expression, situation)
+        if not isinstance(column, Column):
+            return error_of(expression, value, situation, calculus)
+        held = column.known.copy()
+        for part in related:
+            held &= worlds.hold(part)
+        kept = column.values[held].tolist()
+        if len(kept) >= _ENOUGH:
+            return distribution_of(described(samples([as_float(value) - each for each in kept])))
+    _tell_unlikely(len(kept), _DRAWN_AGAIN[-1] * calculus.draws, expression)
+    return error_of(expression, value, situation, calculus)
+
+
+def _tell_unlikely(kept: int, drawn: int, expression: Expression) -> None:
+    message = f"{kept:,} of {drawn:,} drawn worlds bring the composite event about, too few to tell this error from"
+    hint = "the error is given as it was before; with more draws, Calculus(draws=..), it may be found"
+    finding = Diagnostic("posterior", message, expression.span, hint, severity=Severity.WARNING)
+    warnings.warn(CepheusWarning(finding), stacklevel=2)
 
 
 def _related(parts: Sequence[Part], finder: SourceFinder, read: Sources) -> tuple[list[Part], Sources]:
