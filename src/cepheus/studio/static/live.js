@@ -89,7 +89,7 @@ export class Live {
 
   async tick(turn) {
     if (!this.running || turn !== this.turn) return;
-    const state = await guarded(() => ask("live/state", { since: this.since }));
+    const state = await guarded(() => ask("live/state", { since: this.since }).catch((error) => { if (turn === this.turn) throw error; }));
     if (turn !== this.turn) return;
     if (state) this.tell(state);
     setTimeout(() => this.tick(turn), state && this.since < state.matched ? 0 : 500);
@@ -167,9 +167,9 @@ export class Live {
   }
 
   async stop() {
-    await guarded(() => ask("live/stop", {}));
     this.running = false;
-    this.turn += 1;
+    this.turn += 1; // what is still asked may find nothing that runs
+    await guarded(() => ask("live/stop", {}));
     this.hold.disabled = this.end.disabled = this.deploy.disabled = this.edit.disabled = true;
     say("Stopped watching; what other processes run goes on");
   }
