@@ -20,7 +20,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from cepheus.core.errors import OptionError
 from cepheus.runtime.live.contract import Disconnected, Messages, Output, Position, Source, Surroundings
 from cepheus.runtime.live.control import ControlSocket, Request
 from cepheus.runtime.live.counts import LiveCounts
@@ -30,6 +29,7 @@ from cepheus.runtime.live.monitoring import Monitoring
 from cepheus.runtime.live.processing import Processed, Processing, join
 from cepheus.runtime.live.rules_at_work import catalog_of
 from cepheus.runtime.live.state import StateFolder
+from cepheus.runtime.live.steering import Steering
 from cepheus.runtime.live.web import WebServers
 
 log = logging.getLogger("cepheus.live")
@@ -39,7 +39,6 @@ _TICK = 0.1
 _TOLD_AT_MOST = 10
 _FEW = 256
 _CLOSING_SECONDS = 5.0
-_PATIENCE = 8.0
 
 
 @dataclass(slots=True)
@@ -90,8 +89,7 @@ class LiveRun:
         self._given_up = asyncio.Event()
         self._failure: BaseException | None = None
         self._told = 0
-        self._paused_at: float | None = None
-        self._between: deque[tuple[Callable[[], dict[str, Any]], asyncio.Future[dict[str, Any]]]] = deque()
+        self._steering = Steering(self._processing, self.counts, self._wake.set)
 
     def stop(self) -> None:
         """Let the run end in order: what was read is processed, state is saved. Called again, it ends at once."""
@@ -101,6 +99,10 @@ class LiveRun:
         self._stopped.set()
         self._wake.set()
         self._room.set()
+
+    async def ask(self, request: Request) -> dict[str, Any]:
+        """Answer what is asked of the run while it works: ``state``, ``pause``, ``rules``, ``plan`` and ``apply``."""
+        return await self._steering.ask(request)
 
     async def run(self) -> LiveCounts:
         """Work until the sources are over or the run is stopped."""
@@ -146,88 +148,6 @@ class LiveRun:
         away = [f"{name} ({link.trouble})" for name, link in self.counts.links.items() if link.trouble and link.is_sink]
         reason = f"without {', '.join(away)}" if away else "before all that was read was processed"
         log.warning("the run ends %s; it goes on from the state that was saved last, and nothing is lost", reason)
-
-    # ---- steering --------------------------------------------------------------------------------------------------
-
-    async def ask(self, request: Request) -> dict[str, Any]:
-        """Answer what is asked of the run while it works: ``state``, ``pause``, ``rules``, ``plan`` and ``apply``.
-
-        Rules are changed between two events, and the change is part of the state that is saved. The next start
-        compares with the files of rules again.
-        """
-        match request.get("what"):
-            case "state":
-                return self._state(int(request.get("since", 0)))
-            case "pause":
-                self._pause(paused=bool(request.get("paused")))
-                return self._state(0)
-            case "rules":
-                return {"texts": dict(self._processing.texts)}
-            case "plan":
-                text = str(request.get("text", ""))
-                return await self._when_idle(lambda: {"changes": list(self._processing.change_to(text).told)})
-            case "apply":
-                text = str(request.get("text", ""))
-                return await self._when_idle(lambda: self._change(text))
-            case other:
-                raise OptionError.of("control", f"a live run does not understand '{other}'")
-
-    def _pause(self, *, paused: bool) -> None:
-        now = time.monotonic()
-        if paused and self._paused_at is None:
-            self._paused_at = now
-            log.warning("the run is paused: it takes no events until it is told to go on, or is started again")
-        elif not paused and self._paused_at is not None:
-            self._processing.held_up(now - self._paused_at)
-            self._paused_at = None
-            log.warning("the run goes on")
-        self.counts.paused = paused
-        self._wake.set()
-
-    def _state(self, since: int) -> dict[str, Any]:
-        processing, counts = self._processing, self.counts
-        return {
-            "paused": counts.paused,
-            "late": counts.late,
-            "skipped": sum(link.bad for link in counts.links.values()),
-            "waiting": counts.waiting,
-            "watermark": processing.latest,
-            "state_bytes": counts.state_bytes,
-            "saved": counts.saved_at or None,
-            "links": {name: link.told() for name, link in counts.links.items()},
-            "rules": list(processing.texts),
-            **processing.figures.told(since),
-        }
-
-    def _change(self, text: str) -> dict[str, Any]:
-        self._processing.change(self._processing.change_to(text))
-        self._changed = True
-        return self._state(0)
-
-    async def _when_idle(self, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Do something with the rules when no event is under way."""
-        done: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._between.append((work, done))
-        self._wake.set()
-        try:
-            return await asyncio.wait_for(done, _PATIENCE)
-        except TimeoutError:
-            hint = "look whether a sink does not take what was found, and try again"
-            raise OptionError.of("control", "the run is busy and did not come to it", hint=hint) from None
-
-    async def _do_between(self) -> None:
-        while self._between:
-            work, done = self._between.popleft()
-            if done.done():  # whoever asked has gone
-                continue
-            try:
-                answer = await self._threaded(work)
-            except Exception as error:  # whoever asked is told
-                if not done.cancelled():
-                    done.set_exception(error)
-            else:
-                if not done.cancelled():
-                    done.set_result(answer)
 
     # ---- opening and closing ---------------------------------------------------------------------------------------
 
@@ -338,7 +258,8 @@ class LiveRun:
             self._wake.clear()  # before it is looked at what there is to do: what comes then wakes it again
             if self._failure is not None:
                 raise self._failure
-            await self._do_between()
+            if await self._steering.do_between(self._threaded):
+                self._changed = True
             now = time.monotonic()
             busy = bool(self._inbox) and not self.counts.paused
             if busy:
