@@ -1,5 +1,8 @@
 """Rules as typed Python: what programs import. The parts live in ``cepheus.language.python``."""
 
+from typing import TYPE_CHECKING
+
+from cepheus.language.python import patterns
 from cepheus.language.python.aggregates import agg
 from cepheus.language.python.draft import named, now
 from cepheus.language.python.events import Composite, Event, attribute, event_of, event_type
@@ -22,6 +25,16 @@ from cepheus.language.python.values import (
     parameter,
     timestamp,
 )
+from cepheus.rules.policies import Policy
+
+if not TYPE_CHECKING:
+
+    def __getattr__(word: str) -> object:
+        """What says a policy that has no function of its own."""
+        if word not in (policy.value for policy in Policy):
+            raise AttributeError(f"module '{__name__}' has no attribute '{word}'")
+        return getattr(patterns, word)
+
 
 __all__ = [
     "Composite",

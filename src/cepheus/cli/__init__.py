@@ -1,6 +1,6 @@
 """The command line.
 
-Each command is a module of this package and a function of the same name. The modules import at their top only what
+Commands are functions of the modules of this package, most in one that is called like them. The modules import at their top only what
 is quick to import; the work is imported when a command runs, so that ``--version``, ``--help`` and completion answer
 at once.
 """

@@ -14,6 +14,7 @@ from cepheus.editor.row_completion import complete_query
 from cepheus.editor.words import Word, WordKind, etalis_words, tesla_words
 from cepheus.language.common.tokens import start_of
 from cepheus.language.tesla.names import written_attribute, written_name
+from cepheus.rules.policies import Policy
 
 _STATEMENTS = (
     Completion(
@@ -33,7 +34,7 @@ _STATEMENTS = (
 )
 _PLACES_OF_NAMES = ("from", "between", "consuming", "after")
 _OPERANDS = frozenset({WordKind.FUNCTION, WordKind.AGGREGATE})
-_PATTERN_WORDS = ("each", "last", "first", "not", "all", "top")
+_PATTERN_WORDS = (*(policy.value for policy in Policy), "not", "all", "top")
 
 
 def complete(analysis: Analysis, offset: int) -> list[Completion]:

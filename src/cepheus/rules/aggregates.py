@@ -1,7 +1,8 @@
 """The aggregates: one record each, and what an aggregate of values is, which every engine must meet to the last bit.
 
-Nothing else in the package knows an aggregate by its name. A new one is a record in ``AGGREGATES`` with its meaning
-and, for the engines that compile, a function in ``kernel/aggregates.py``; without it they refuse rules that ask it.
+A new one is a record in ``AGGREGATES`` with its meaning and, for the engines that compile, a function in
+``kernel/aggregates.py``; without it they refuse rules that ask it. Type checkers learn its name in rules written in
+Python from ``language/python/aggregates.py``.
 
 Sums are exact and rounded once at the end, so neither the order of adding nor a sliding window changes a result. A sum
 that leaves the range of floats on the way is undefined.

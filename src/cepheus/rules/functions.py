@@ -1,6 +1,6 @@
 """The built-in functions of expressions, one record each: what it takes and gives, what it means, and how it is run.
 
-A record is all there is to a function. From it come the names that both languages know, the checks of its arguments,
+A record is all there is to a function. From it come the names that the languages know, the checks of its arguments,
 what the reference engine computes, the form that compiled engines run (``Lowering``), what Spark can decide by itself,
 and its line in the documentation. Uncertain arguments need no more: they are enumerated or drawn, and the meaning is
 asked for each outcome.

@@ -4,7 +4,7 @@ A new policy is a record here, with its meaning, and a word in ``language/tesla/
 the matching engine run it. Columns have it with a code of the same name in ``kernel/program.py`` (``PolicyCode``) and
 what it does in ``kernel/choosing.py``. Whoever does not name it in ``engine/base/capabilities.py`` (automata, which
 keep states for policies, and networks, whose partial rules must know what may be dropped) refuses it by its name when a
-rule is deployed.
+rule is deployed. Rules in Python have its word; one of its own in ``language/python/patterns.py`` is for type checkers.
 """
 
 from __future__ import annotations

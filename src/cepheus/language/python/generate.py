@@ -168,11 +168,12 @@ class _Class:
     keys: dict[str, str]
 
 
-_IMPORTED = (
+_IMPORTED: tuple[str, ...] = (
     "Any", "Composite", "Event", "agg", "all_of", "any_of", "attribute", "chain", "collect", "const", "consume",
     "datetime", "duration", "each", "error", "first", "fn", "is_null", "last", "let", "named", "no", "not_", "now",
     "one_of", "parameter", "require", "rule", "rule_set", "timestamp", "top", "when", "RULES",
 )  # fmt: skip
+_IMPORTED += tuple(policy.value for policy in Policy if policy.value not in _IMPORTED)
 _HEADER = f"""from datetime import datetime
 from typing import Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from cepheus.core.errors import RuleError
 from cepheus.language.python.draft import (
@@ -76,6 +76,19 @@ def last(kind: type[E], *where: bool, n: int | None = None, per: object = (), na
 def first(kind: type[E], *where: bool, n: int | None = None, per: object = (), name: str | None = None) -> Choosing[E]:
     """The earliest event that satisfies all the conditions, or the ``n`` earliest, for each group if so asked."""
     return _choice(Policy.FIRST, kind, where, name, n, per)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(word: str) -> Callable[..., Choosing[Any]]:
+        """What says a policy that has no function of its own above."""
+        if word not in (policy.value for policy in Policy):
+            raise AttributeError(f"module '{__name__}' has no attribute '{word}'")
+
+        def choose(kind: type[E], *where: bool, n: int | None = None, per: object = (), name: str | None = None):
+            return _choice(Policy(word), kind, where, name, n, per)
+
+        return choose
 
 
 def top(count: int, kind: type[E], *where: bool, by: object, per: object = (), name: str | None = None) -> Choosing[E]:

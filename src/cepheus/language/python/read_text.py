@@ -26,6 +26,7 @@ from cepheus.language.python.events import Event
 from cepheus.language.python.places import READING, Reading, _offset
 from cepheus.language.python.rules import PythonRule, TypedRules
 from cepheus.language.python.values import Symbol
+from cepheus.rules.policies import Policy
 
 _MARK = re.compile(r"^\s*(?:from\s+cepheus(?:\.typed)?\s+import|import\s+cepheus|@(?:\w+\.)?rule\b)", re.MULTILINE)
 _TYPED = "cepheus.typed"
@@ -79,7 +80,7 @@ def words() -> dict[str, object]:
         (draft, ("named", "now")),
         (events, ("Composite", "Event", "attribute")),
         (functions, ("fn",)),
-        (patterns, ("collect", "consume", "each", "first", "last", "let", "no", "require", "top", "when")),
+        (patterns, ("collect", "consume", "let", "no", "require", "top", "when", *(policy.value for policy in Policy))),
         (rules, ("error", "rule", "rule_set")),
         (
             values,

@@ -25,6 +25,7 @@ from cepheus.language.common.tokens import (
 from cepheus.language.tesla.scan_networks import classify_beliefs
 from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.policies import TERMINALS
 
 _TIMERS = frozenset({"after", "every"})
 _SCOPES = ("WITHIN", "BETWEEN", "SINCE")
@@ -136,8 +137,6 @@ _ENDS_VALUE = frozenset(
     {"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "UNIT", "RPAR", "TRUE", "FALSE"}
 )
 _ATTRIBUTES = frozenset({"PROBABILITY", "TIMESTAMP", "MIN", "EVENT", "RULE"})
-_POLICIES = frozenset({"EACH", "LAST", "FIRST"})
-"""Keywords that an attribute may be called; before ``in`` they are policies, unless inside of parentheses."""
 
 
 def _classify_membership(tokens: list[Token]) -> None:
@@ -149,7 +148,7 @@ def _classify_membership(tokens: list[Token]) -> None:
             continue
         before = index - (index > 0 and tokens[index - 1].type == "NOT" and token.lower() == "in") - 1
         kind = tokens[before].type if before >= 0 else ""
-        if kind not in _ENDS_VALUE | _ATTRIBUTES and not (kind in _POLICIES and depth > 0):
+        if kind not in _ENDS_VALUE | _ATTRIBUTES and not (kind in TERMINALS and depth > 0):
             continue
         rest = tokens[index + 1 : index + 3]
         if token.lower() == "in":
@@ -231,7 +230,7 @@ def _classify_timers(tokens: list[Token]) -> None:
 
 
 _ENDS_EVENT = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "RPAR"})
-_WORD_TYPES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
+_WORD_TYPES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EVENT", "RULE"}) | TERMINALS
 
 
 def _classify_groups(tokens: list[Token]) -> None:
