@@ -14,7 +14,7 @@ from typing import Any
 
 from cepheus.core.event import EventId, composite_id, with_counted
 from cepheus.core.options import ProvenanceDepth
-from cepheus.formats.notation import parse_notation_line
+from cepheus.formats.papers_notation import parse_notation_line
 from cepheus.language.tesla import parse
 from cepheus.rules.model import RuleSet
 from cepheus.rules.run_settings import with_provenance

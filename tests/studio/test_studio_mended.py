@@ -13,8 +13,8 @@ import pytest
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
+from cepheus.core.plain_event import event_told
 from cepheus.core.time import MAX_TIME, MIN_TIME, MINUTE
-from cepheus.core.told import event_told
 from cepheus.runtime.embedded.figures import MOST_TOLD, Figures
 from cepheus.studio.examples import FIRE
 from cepheus.studio.live import Following, Live, Sources

@@ -1,8 +1,8 @@
 """The command line.
 
-Commands are functions of the modules of this package, most in one that is called like them. The modules import at their top only what
-is quick to import; the work is imported when a command runs, so that ``--version``, ``--help`` and completion answer
-at once.
+Commands are functions of the modules of this package, most in one that is called like them. The modules import at
+their top only what is quick to import; the work is imported when a command runs, so that ``--version``, ``--help``
+and completion answer at once.
 """
 
 from __future__ import annotations

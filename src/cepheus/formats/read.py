@@ -22,7 +22,7 @@ from cepheus.formats.csv_text import read_csv
 from cepheus.formats.intake import Chunk, Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, named
 from cepheus.formats.jsonl import parse_json_line
-from cepheus.formats.notation import parse_notation_line
+from cepheus.formats.papers_notation import parse_notation_line
 from cepheus.formats.parquet_arrow import ColumnarOptions, read_arrow, read_parquet
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.records import MAX_LINE_BYTES, Record, read_records

@@ -21,7 +21,7 @@ from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.formats.arrays import int_array
 from cepheus.formats.intervals import attributes_in, is_positional, positional, with_intervals
-from cepheus.formats.notation import format_notation_line
+from cepheus.formats.papers_notation import format_notation_line
 from cepheus.formats.read import COMPRESSED, STANDARD_INPUT, Format, format_of
 from cepheus.formats.records import Record
 from cepheus.formats.table import (

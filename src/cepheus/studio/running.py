@@ -15,8 +15,8 @@ from starlette.concurrency import run_in_threadpool
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import RunOptions
+from cepheus.core.plain_event import event_told
 from cepheus.core.time import MAX_TIME, MIN_TIME, format_time
-from cepheus.core.told import event_told
 from cepheus.explain.asked import asked_of
 from cepheus.explain.reasons import Reasons, reasons
 from cepheus.explain.why_not import WhyNot, why_not

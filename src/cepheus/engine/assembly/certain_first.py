@@ -30,7 +30,7 @@ from cepheus.engine.parallel.slices import SlicedEngine
 from cepheus.engine.parallel.snapshot import is_parallel
 from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.engine.uncertain.engine import UncertainEngine
-from cepheus.engine.uncertain.past import past_of
+from cepheus.engine.uncertain.hand_over import past_of
 from cepheus.kernel.strings import StringTable
 from cepheus.rules.model import AnyRule
 

@@ -27,7 +27,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.snapshot import Saved, of_rules
 from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.engine.uncertain.engine import UncertainEngine
-from cepheus.engine.uncertain.past import past_of
+from cepheus.engine.uncertain.hand_over import past_of
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.split.component import components
 from cepheus.rules.model import AnyRule, Rule

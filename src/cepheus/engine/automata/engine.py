@@ -26,7 +26,7 @@ from cepheus.engine.base.capabilities import AUTOMATA
 from cepheus.engine.base.snapshot import pack, restoring, unpack, wrong_content
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.engine import LoweredEngine
-from cepheus.engine.lowered.made_of import Flattened, Kernel
+from cepheus.engine.lowered.kernel_parts import Flattened, Kernel
 from cepheus.engine.lowered.snapshot import DeployedRule, StoredType
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.process import replay

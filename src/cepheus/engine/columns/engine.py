@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from cepheus.engine.columns.kernel import run
 from cepheus.engine.lowered.engine import LoweredEngine
-from cepheus.engine.lowered.made_of import Kernel
+from cepheus.engine.lowered.kernel_parts import Kernel
 from cepheus.kernel.process import replay
 
 

@@ -24,7 +24,7 @@ from cepheus.engine.device.fitting import DeviceRule, device_rules
 from cepheus.engine.device.kernel import evaluate_here, run
 from cepheus.engine.device.opencl import Device, DeviceError, choose
 from cepheus.engine.device.put_off import MOST_PUT_OFF, PutOff, PutOffAt, RecordField
-from cepheus.engine.lowered.made_of import Kernel
+from cepheus.engine.lowered.kernel_parts import Kernel
 from cepheus.kernel.memory import At
 from cepheus.kernel.process import replay
 from cepheus.kernel.program import Words

@@ -26,7 +26,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered import snapshot as written
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
 from cepheus.engine.lowered.intake import BatchWords, Intake
-from cepheus.engine.lowered.made_of import Flattened, Kernel
+from cepheus.engine.lowered.kernel_parts import Flattened, Kernel
 from cepheus.engine.lowered.outlet import Found, Gathered, Outlet, to_batch
 from cepheus.engine.lowered.single_event import SingleInput
 from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, first_rows, laid_out, stored_types

@@ -22,7 +22,7 @@ from cepheus.engine.base.refusals import no_such_rule, require_factor
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.lowered.engine import LoweredEngine
 from cepheus.engine.lowered.intake import BatchWords
-from cepheus.engine.lowered.made_of import Flattened, Kernel
+from cepheus.engine.lowered.kernel_parts import Flattened, Kernel
 from cepheus.engine.lowered.outlet import Found
 from cepheus.engine.lowered.snapshot import Saved, of_rules, write
 from cepheus.engine.uncertain.answers import Answers
@@ -36,10 +36,10 @@ from cepheus.engine.uncertain.error_profiles import (
     require_closed,
     with_composites,
 )
+from cepheus.engine.uncertain.hand_over import past_of, require_errors
 from cepheus.engine.uncertain.inputs import ErrorIntake, UncertainInput, doubts_of, with_declared
 from cepheus.engine.uncertain.kernel import replay, run
 from cepheus.engine.uncertain.outputs import ErrorOutlet
-from cepheus.engine.uncertain.past import past_of, require_errors
 from cepheus.engine.uncertain.state import Of, UncertainAddresses
 from cepheus.engine.uncertain.tables import UncertainTables, flatten_uncertain
 from cepheus.kernel.context import Input

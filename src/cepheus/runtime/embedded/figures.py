@@ -16,7 +16,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
-from cepheus.core.told import event_told
+from cepheus.core.plain_event import event_told
 
 MOST_MATCHES = 20_000
 """How many of the latest matches are kept."""

@@ -12,7 +12,7 @@ import pytest
 
 from cepheus.core.errors import OptionError, SnapshotError
 from cepheus.core.event import Event
-from cepheus.runtime.network.processor.node import Told
+from cepheus.runtime.network.processor.journaled import Told
 from cepheus.runtime.network.protocol.messages import Publish, Start, Tick
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.host import NodeHost

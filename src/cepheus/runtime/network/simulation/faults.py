@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from cepheus.runtime.network.processor.node import MemoryJournal, Node, OutFrame
+from cepheus.runtime.network.processor.journaled import MemoryJournal, Node, OutFrame
 from cepheus.runtime.network.processor.processor import Processor
 from cepheus.runtime.network.protocol.link import Frame, LinkEnd
 from cepheus.runtime.network.protocol.messages import Delivered, Found, Lost, Message

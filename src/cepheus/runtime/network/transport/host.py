@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cepheus.core.errors import Diagnostic, OptionError, Place, SnapshotError
 from cepheus.core.time import MAX_TIME
-from cepheus.runtime.network.processor.node import Node, OutFrame
+from cepheus.runtime.network.processor.journaled import Node, OutFrame
 from cepheus.runtime.network.processor.processor import Processor
 from cepheus.runtime.network.protocol.link import Frame, LinkEnd
 from cepheus.runtime.network.protocol.messages import (

@@ -27,7 +27,7 @@ from typing import Self
 
 from cepheus.core.errors import CepheusError, OptionError, Place, SnapshotError
 from cepheus.core.private_folder import why_not_private
-from cepheus.runtime.network.processor.node import Told
+from cepheus.runtime.network.processor.journaled import Told
 from cepheus.runtime.network.protocol.codec import MessageError, decode, encode
 
 _FIRST_OTHER_FILE = 3
