@@ -142,7 +142,7 @@ def found_in(folder: Path) -> list[tuple[str, int, str]]:
     rows: list[tuple[str, int, str]] = []
     for path in files:
         table = pq.read_table(path, columns=["type", "time", "id"])
-        times = table.column("time").cast("int64").to_pylist()
+        times = table.column("time").cast("timestamp[us]").cast("int64").to_pylist()
         rows += zip(table.column("type").to_pylist(), times, map(str, table.column("id").to_pylist()), strict=True)
     return sorted(rows)
 
