@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from cepheus.language.python import patterns
 from cepheus.language.python.aggregates import agg
 from cepheus.language.python.draft import named, now
 from cepheus.language.python.events import Composite, Event, attribute, event_of, event_type
@@ -10,7 +9,19 @@ from cepheus.language.python.from_schemas import event_from
 from cepheus.language.python.functions import fn
 from cepheus.language.python.generate import from_tesla, to_python, to_tesla
 from cepheus.language.python.handlers import Handler, on
-from cepheus.language.python.patterns import collect, consume, each, first, last, let, no, require, top, when
+from cepheus.language.python.patterns import (
+    collect,
+    consume,
+    each,
+    first,
+    last,
+    let,
+    no,
+    require,
+    top,
+    when,
+    word_of_policy,
+)
 from cepheus.language.python.rules import PythonRule, TypedRules, error, rule, rule_set
 from cepheus.language.python.udf import Udf, udf
 from cepheus.language.python.values import (
@@ -25,15 +36,11 @@ from cepheus.language.python.values import (
     parameter,
     timestamp,
 )
-from cepheus.rules.policies import Policy
 
 if not TYPE_CHECKING:
 
     def __getattr__(word: str) -> object:
-        """What says a policy that has no function of its own."""
-        if word not in (policy.value for policy in Policy):
-            raise AttributeError(f"module '{__name__}' has no attribute '{word}'")
-        return getattr(patterns, word)
+        return word_of_policy(word, __name__)
 
 
 __all__ = [

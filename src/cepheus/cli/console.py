@@ -59,10 +59,13 @@ def warnings_reported() -> Iterator[None]:
         if not _are_ignored():
             warnings.simplefilter("always", CepheusWarning)
         shown = warnings.showwarning
+        told: set[str] = set()
 
         def show(message: Warning | str, *others: Any, **named: Any) -> None:
             if isinstance(message, CepheusWarning):
-                report([message.diagnostic])
+                if str(message) not in told:  # the same may be found again and again
+                    told.add(str(message))
+                    report([message.diagnostic])
             else:
                 shown(message, *others, **named)
 

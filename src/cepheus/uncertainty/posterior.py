@@ -56,7 +56,6 @@ def posterior_error(
         law = truncated(form, conditions, situation, sources)
         if law is not None:
             return _described(law.moved(-1.0, as_float(value)))
-    kept: list[float] = []
     for times in _DRAWN_AGAIN:
         drawn = draw(sources, np.random.default_rng(calculus.seed), times * calculus.draws)
         worlds = Worlds(times * calculus.draws, drawn, aggregations)
@@ -69,12 +68,14 @@ def posterior_error(
         kept = column.values[held].tolist()
         if len(kept) >= _ENOUGH:
             return distribution_of(described(samples([as_float(value) - each for each in kept])))
-    _tell_unlikely(len(kept), _DRAWN_AGAIN[-1] * calculus.draws, expression)
+        if times > 1 and len(kept) * _DRAWN_AGAIN[-1] < times * _ENOUGH // 2:
+            break  # ten times as many would be too few, too
+    _tell_unlikely(expression)
     return error_of(expression, value, situation, calculus)
 
 
-def _tell_unlikely(kept: int, drawn: int, expression: Expression) -> None:
-    message = f"{kept:,} of {drawn:,} drawn worlds bring the composite event about, too few to tell this error from"
+def _tell_unlikely(expression: Expression) -> None:
+    message = f"fewer than {_ENOUGH} of the drawn worlds bring a composite event about, too few to tell this error from"
     hint = "the error is given as it was before; with more draws, Calculus(draws=..), it may be found"
     finding = Diagnostic("posterior", message, expression.span, hint, severity=Severity.WARNING)
     warnings.warn(CepheusWarning(finding), stacklevel=2)

@@ -78,17 +78,23 @@ def first(kind: type[E], *where: bool, n: int | None = None, per: object = (), n
     return _choice(Policy.FIRST, kind, where, name, n, per)
 
 
+def word_of_policy(word: str, module: str) -> Callable[..., Choosing[Any]]:
+    """What says a policy that has no function of its own above; an AttributeError of the module for other words."""
+    if word not in (policy.value for policy in Policy):
+        raise AttributeError(f"module '{module}' has no attribute '{word}'")
+
+    def choose(
+        kind: type[E], *where: bool, n: int | None = None, per: object = (), name: str | None = None
+    ) -> Choosing[E]:
+        return _choice(Policy(word), kind, where, name, n, per)
+
+    return choose
+
+
 if not TYPE_CHECKING:
 
     def __getattr__(word: str) -> Callable[..., Choosing[Any]]:
-        """What says a policy that has no function of its own above."""
-        if word not in (policy.value for policy in Policy):
-            raise AttributeError(f"module '{__name__}' has no attribute '{word}'")
-
-        def choose(kind: type[E], *where: bool, n: int | None = None, per: object = (), name: str | None = None):
-            return _choice(Policy(word), kind, where, name, n, per)
-
-        return choose
+        return word_of_policy(word, __name__)
 
 
 def top(count: int, kind: type[E], *where: bool, by: object, per: object = (), name: str | None = None) -> Choosing[E]:

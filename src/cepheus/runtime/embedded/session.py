@@ -340,10 +340,7 @@ class Session:
         self._tap = tap
 
     def snapshot(self) -> bytes:
-        """Return all that later answers depend on: rules, engine state, waiting events, counts and options.
-
-        Subscriptions are functions of this process and are not part of it.
-        """
+        """All that later answers depend on, but for subscriptions: rules, engine, waiting events, counts, options."""
         return self.snapshot_later()()
 
     def snapshot_later(self) -> Callable[[], bytes]:
@@ -371,10 +368,7 @@ class Session:
         return lambda: pack(KIND, header, blobs)
 
     def restore(self, data: bytes) -> None:
-        """Go on where a snapshot was taken, with its rules and options in place of this session's own.
-
-        The subscriptions of this session stay.
-        """
+        """Go on where a snapshot was taken, with its rules and options, but with the subscriptions of this session."""
         with restoring(self):
             self._restore(*opened(data))
 
