@@ -41,7 +41,7 @@ def test_a_rule_prints_as_tesla() -> None:
         "rule fire",
         "define Fire(area: string, temp: double)",
         "from   Smoke(area!='kitchen') and",
-        "       last Temp(area=Smoke.area and feels_like(value, 5.0)>45) within 5 min from Smoke and",
+        "       last Temp(area=Smoke.area and felt_heat(value, 5.0)>45) within 5 min from Smoke and",
     ]
     assert to_tesla(fire).startswith("event Smoke(area: string)\nevent Temp(area: string, value: double)\n")
 
@@ -64,7 +64,7 @@ def test_engines_agree_on_a_function_of_the_program() -> None:
 
     @rule
     def hot(smoke: Smoke) -> Fire:
-        temp = last(Temp, typed_examples.feels_like(Temp.value, 5.0) > 46.4).within("5 min", of=smoke)
+        temp = last(Temp, typed_examples.felt_heat(Temp.value, 5.0) > 46.4).within("5 min", of=smoke)
         return Fire(area=smoke.area, temp=temp.value)
 
     program = cepheus.compile(hot)

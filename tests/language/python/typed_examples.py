@@ -57,14 +57,14 @@ class Report(Composite):
 
 
 @udf
-def feels_like(value: float, humidity: float) -> float:
+def felt_heat(value: float, humidity: float) -> float:
     return value + 0.1 * humidity
 
 
 @rule
 def fire(smoke: Smoke) -> Fire:
     when(Smoke.area != "kitchen")
-    temp = last(Temp, Temp.area == smoke.area, feels_like(Temp.value, 5.0) > 45).within("5 min", of=smoke)
+    temp = last(Temp, Temp.area == smoke.area, felt_heat(Temp.value, 5.0) > 45).within("5 min", of=smoke)
     no(Rain, Rain.area == smoke.area, not_(is_null(Rain.amount))).between(temp, smoke)
     require(smoke.time - temp.time > duration("1 s"), any_of(temp.value > 60, fn.hour(smoke.time) < 8))
     consume(temp)

@@ -79,9 +79,9 @@ def udf(
     it run in the reference engine, and a CepheusWarning says so unless it was asked for.
 
     >>> @udf
-    ... def feels_like(value: float, humidity: float) -> float:
+    ... def heat_index(value: float, humidity: float) -> float:
     ...     return value + 0.1 * humidity
-    >>> feels_like(20.0, 50.0)
+    >>> heat_index(20.0, 50.0)
     25.0
     """
 
