@@ -23,7 +23,7 @@ from cepheus.core.options import (
     TimeUnitName,
     chosen,
     microseconds_of,
-    until_of,
+    moment_of,
 )
 from cepheus.core.progress import shown
 from cepheus.core.schema import ID_FIELD, EventType, Schema
@@ -216,9 +216,7 @@ class Program:
         from cepheus.explain.why_not import why_not
 
         given = _options(**options)
-        moment = None if at is None else until_of(at, given.unit)
-        if moment is not None and not isinstance(moment, int):
-            raise OptionError.of("why-not", f"{at!r} is not a time", hint="write it as in 2026-01-31T12:03:00Z")
+        moment = None if at is None else moment_of(at, given.unit)
         catalog = self._catalog_for(given)
         batch = self.read(events, **options)
         return why_not(catalog.checked.rules, catalog.types, batch, rule, given, at=moment, terminator=event)

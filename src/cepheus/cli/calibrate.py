@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cepheus.cli.check import Rules, read_all
+from cepheus.cli.check import Rules, no_rules, read_all
 from cepheus.cli.console import check_writable, note, report, warnings_reported, write_file
 from cepheus.cli.run_options import with_run_options
 from cepheus.core.errors import OptionError, did_you_mean
@@ -52,6 +52,8 @@ def calibrate(
     program = compile(read_all(rules, None, "us"), undeclared="allow")
     report(program.warnings)
     names = sorted(program.composites)
+    if not names:
+        raise no_rules(rules, "calibrate")
     if composite is not None and composite not in names:
         hint = did_you_mean(composite, names) or f"the rules define {', '.join(names)}"
         raise OptionError.of("calibrate", f"no rule defines '{composite}'", hint=hint)

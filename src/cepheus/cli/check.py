@@ -10,7 +10,7 @@ import typer
 
 from cepheus.cli.console import report
 from cepheus.cli.run_options import Unit
-from cepheus.core.errors import CepheusError, Diagnostic, OptionError
+from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Severity
 
 if TYPE_CHECKING:
     from cepheus.rules.model import RuleSet
@@ -46,13 +46,15 @@ def check(
 def _findings(paths: list[Path], facts: list[str] | None, unit: Unit) -> tuple[list[Diagnostic], list[Diagnostic], str]:
     """Check the files: errors, warnings and, if there are no errors, what was checked."""
     from cepheus.api import compile
+    from cepheus.rules.model import RuleSet
 
     try:
         program = compile(read_all(paths, facts, unit.value))
     except CepheusError as error:
         return list(error.diagnostics), [], ""
     checked = f"{_count(len(program.rules.all_rules), 'rule')} in {_count(len(paths), 'file')}"
-    return [], list(program.warnings), f"{checked}: no errors"
+    empty = [warning_without_rules(paths)] if program.rules == RuleSet() else []
+    return [], [*program.warnings, *empty], f"{checked}: no errors"
 
 
 def read_all(paths: list[Path], facts: list[str] | None = None, unit: str = "us") -> RuleSet:
@@ -73,6 +75,23 @@ def read_all(paths: list[Path], facts: list[str] | None = None, unit: str = "us"
             raise OptionError.of("facts", message, hint="write --facts located=located.csv")
         rules += RuleSet(knowledge=read_knowledge({name: Path(file)}))
     return rules
+
+
+def no_rules(paths: list[Path], code: str) -> OptionError:
+    """The error for files without a rule, where one is needed."""
+    return OptionError.of(code, f"there is no rule in {_named(paths)}", hint=_A_RULE)
+
+
+def warning_without_rules(paths: list[Path]) -> Diagnostic:
+    """The warning for files without a rule, where nothing can be found."""
+    return Diagnostic("no-rules", f"there is no rule in {_named(paths)}", hint=_A_RULE, severity=Severity.WARNING)
+
+
+_A_RULE = "write one, such as: define Fire() from Smoke()"
+
+
+def _named(paths: list[Path]) -> str:
+    return ", ".join(map(str, paths))
 
 
 def _count(number: int, thing: str) -> str:

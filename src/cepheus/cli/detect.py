@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from cepheus.cli.check import Facts, Rules, read_all
+from cepheus.cli.check import Facts, Rules, read_all, warning_without_rules
 from cepheus.cli.console import note, report, warnings_reported
 from cepheus.cli.run_options import with_run_options
 from cepheus.core.errors import EventError, OptionError, RuleError, Severity
@@ -121,9 +121,10 @@ def _compiled(paths: list[Path], facts: list[str] | None, unit: TimeUnit, *, str
     from cepheus.core.schema import Schema
 
     program = compile(read_all(paths, facts, unit.value), undeclared="allow")
-    if strict and program.warnings:
-        raise RuleError(replace(finding, severity=Severity.ERROR) for finding in program.warnings)
-    report(program.warnings)
+    findings = [*program.warnings, *([] if program.rules.all_rules else [warning_without_rules(paths)])]
+    if strict and findings:
+        raise RuleError(replace(finding, severity=Severity.ERROR) for finding in findings)
+    report(findings)
     inputs = program.checked.inputs
     if not program.checked.rules.declarations:
         return program

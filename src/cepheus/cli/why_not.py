@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cepheus.cli.check import Rules, read_all
+from cepheus.cli.check import Rules, no_rules, read_all
 from cepheus.cli.console import report, warnings_reported
 from cepheus.cli.detect import inputs_named
 from cepheus.cli.run_options import with_run_options
@@ -48,6 +48,8 @@ def why_not(
     program = compile(read_all(rules, None, options.get("time_unit", "us")), undeclared="allow")
     report(program.warnings)
     names = [str(each.name) for each in program.rules.all_rules]
+    if not names:
+        raise no_rules(rules, "why-not")
     if rule is None and len(names) != 1:
         raise OptionError.of("why-not", f"there are {len(names)} rules", hint=f"name one: --rule {names[0]}")
     if (at is None) == (event is None):

@@ -291,19 +291,40 @@ def until_of(until: object, unit: TimeUnit = TimeUnit.US) -> int | Literal["end"
     >>> until_of(5, TimeUnit.S), until_of("1970-01-01T00:00:01Z"), until_of("end")
     (5000000, 1000000, 'end')
     """
+    if isinstance(until, str) and until == END:
+        return "end"
+    moment = _moment(until, unit)
+    if moment is None:
+        hint = "write '2026-01-31T10:00:00Z', a number in the time unit, or 'end'"
+        raise OptionError.of("until", f"{until!r} is not a time", hint=hint)
+    return moment
+
+
+def moment_of(at: object, unit: TimeUnit = TimeUnit.US) -> int:
+    """Read a moment to be looked at, however it is written; an integer is in the unit.
+
+    >>> moment_of(5, TimeUnit.S), moment_of("1970-01-01T00:00:01Z")
+    (5000000, 1000000)
+    """
+    moment = _moment(at, unit)
+    if moment is None:
+        hint = "write '2026-01-31T10:00:00Z', or a number in the time unit"
+        raise OptionError.of("why-not", f"{at!r} is not a time", hint=hint)
+    return moment
+
+
+def _moment(given: object, unit: TimeUnit) -> int | None:
+    """A time in microseconds, None if it is none."""
     try:
-        if isinstance(until, int) and not isinstance(until, bool):
-            return until * unit.microseconds
-        if isinstance(until, datetime):
-            return parse_time(until.isoformat())
-        if until == END:
-            return "end"
-        if isinstance(until, str):
-            return int(until) * unit.microseconds if until.lstrip("-").isdigit() else parse_time(until)
+        if isinstance(given, int) and not isinstance(given, bool):
+            return given * unit.microseconds
+        if isinstance(given, datetime):
+            return parse_time(given.isoformat())
+        if isinstance(given, str):
+            return int(given) * unit.microseconds if given.lstrip("-").isdigit() else parse_time(given)
     except ValueError:
         pass
-    hint = "write '2026-01-31T10:00:00Z', a number in the time unit, or 'end'"
-    raise OptionError.of("until", f"{until!r} is not a time", hint=hint)
+    return None
 
 
 def require_time_format(written: object) -> None:
