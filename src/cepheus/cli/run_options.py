@@ -106,7 +106,7 @@ Limit = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Stop if a rule makes more composite events from one event, or remembers more.",
+        help="Stop if a rule makes more of one event, has more moments between two times, or remembers more.",
         show_default="10000000",
     ),
 ]

@@ -22,7 +22,8 @@ AUTO: Final = "auto"
 """Asks for the fastest engine that can run all the rules."""
 
 DEFAULT_LIMIT = 10_000_000
-"""How many composite events one event may make, and how many may wait in one place, before a LimitError stops it."""
+"""How many composite events one event may make, how many moments of a timer may lie between two times, and how many
+events may wait in one place, before a LimitError stops it."""
 
 MOST_THREADS = 1024
 """More than any machine has a use for."""
@@ -73,11 +74,11 @@ class RunKeywords(TypedDict, total=False):
     """The keywords with which a run is asked for; None, like leaving it out, asks for what is usual.
 
     ``engine`` is the name of an engine, by default the fastest that can run the rules. A rule that would make more than
-    ``limit`` composite events from one event, or a rule over intervals in which more than that wait for a partner in
-    one place, is a LimitError. The work is spread over so many ``threads``, in this process as many as there are
-    processors (``"auto"``) where that pays; the answer is the same, in the same order. ``device`` names the OpenCL
-    device that ``engine="device"`` works with, by a part of its name. ``calculus`` says how probabilities are worked
-    out.
+    ``limit`` composite events from one event, a rule with ``every`` that has more moments than that between two times
+    of the stream, or a rule over intervals in which more than that wait for a partner in one place, is a LimitError.
+    The work is spread over so many ``threads``, in this process as many as there are processors (``"auto"``) where
+    that pays; the answer is the same, in the same order. ``device`` names the OpenCL device that ``engine="device"``
+    works with, by a part of its name. ``calculus`` says how probabilities are worked out.
 
     ``lateness`` is how far events may be out of order. Integer times, and integers in attributes of type timestamp,
     are in ``time_unit``, microseconds if none is given. Times of events that are texts are ISO 8601, or as

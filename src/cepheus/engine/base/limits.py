@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import LimitError
+from cepheus.core.time import MAX_TIME, format_time
 
 if TYPE_CHECKING:
     from cepheus.rules.interval.model import IntervalRule
     from cepheus.rules.model import AnyRule
+    from cepheus.rules.timers import Every
 
 ENDLESS_LIMIT = 100_000
 """How many composite events one event may make in rules that go on from what they make, with nothing to end it.
@@ -92,6 +95,51 @@ def too_much_state(rule: IntervalRule, limit: int, most: int | None = None) -> L
         f"rule '{rule.name}' remembers more than {held} events that wait for a partner",
         span=rule.span,
         hint=f"{', '.join(_fewer(rule))}, or {last}",
+    )
+
+
+def least_long_gap(periods: Sequence[int], limit: int) -> int:
+    """How long a time must be in which rules with such periods may have more moments than the limit allows.
+
+    >>> least_long_gap([10, 25], 3), least_long_gap([], 3) > MAX_TIME
+    (30, True)
+    """
+    return min(periods) * limit if periods else 2 * MAX_TIME + 2
+
+
+def require_few_moments(every: Mapping[str, Every], times: Sequence[int], limit: int) -> None:
+    """Refuse times of the stream, in order, between two of which a rule has more regular moments than the limit.
+
+    ``every`` has the timers of rules by name, in the order of deployment. The moments up to the first time are over. It
+    is asked where a ``least_long_gap`` has been found, so that it costs nothing elsewhere.
+
+    >>> from cepheus.rules.timers import Every
+    >>> require_few_moments({"Beat": Every(10)}, [5, 35, 64], 3)
+    >>> require_few_moments({"Beat": Every(10)}, [5, 35, 70], 3)
+    Traceback (most recent call last):
+    ...
+    cepheus.core.errors.LimitError: error[too-many-moments]: rule 'Beat' has 4 moments between two times of the stream \
+that follow one another, 1970-01-01T00:00:00.000035Z and 1970-01-01T00:00:00.000070Z: more than 3
+      hint: is one of them wrong, or in another unit? If not, choose a longer period, or raise the limit
+    """
+    long = least_long_gap([timer.period for timer in every.values()], limit)
+    for before, time in pairwise(times):
+        if time - before < long:
+            continue
+        for name, timer in every.items():
+            count = (time - timer.start) // timer.period - (before - timer.start) // timer.period
+            if count > limit:
+                raise _too_many_moments(name, timer, count, (before, time), limit)
+
+
+def _too_many_moments(name: str, timer: Every, count: int, between: tuple[int, int], limit: int) -> LimitError:
+    first, last = map(format_time, between)
+    return LimitError.of(
+        "too-many-moments",
+        f"rule '{name}' has {count} moments between two times of the stream that follow one another,"
+        f" {first} and {last}: more than {limit}",
+        span=timer.span,
+        hint="is one of them wrong, or in another unit? If not, choose a longer period, or raise the limit",
     )
 
 

@@ -210,7 +210,7 @@ class LoweredEngine:
         given = self.narrowed(batch, given)
         self._fed += len(batch)
         if len(batch):
-            self._timers.expect(int(batch.times[0]), int(batch.times[-1]))
+            self._timers.expect(int(batch.times[0]), int(batch.times[-1]), batch.times)
         return self.collect(given)
 
     def collect(self, given: Input) -> EventBatch:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine.base.limits import least_long_gap, require_few_moments
 from cepheus.kernel.context import Context, State
 from cepheus.kernel.memory import At
 from cepheus.kernel.state import EntryField, LaneState, TimerState
 from cepheus.plan.pattern.lowered import LoweredRule, LoweredTimer
+from cepheus.rules.timers import Every
 
 
 class Timers:
@@ -25,6 +28,9 @@ class Timers:
         self._timers: dict[str, LoweredTimer] = {}
         self.any = False
         self.latest = self.promised = MIN_TIME
+        self._every: dict[str, Every] = {}
+        self._limit = MAX_TIME
+        self._long = least_long_gap((), self._limit)
 
     @property
     def reached(self) -> int:
@@ -35,6 +41,9 @@ class Timers:
         """Bring the timers in line with the rules; a new one waits for what comes from now on."""
         known = dict(zip(self._timers, self._state.timer_state.copy(), strict=True))
         self._timers = {rule.name: rule.timer for rule in rules if rule.timer is not None}
+        self._every = {name: timer.every for name, timer in self._timers.items() if timer.every is not None}
+        self._limit = self._context[At.LIMIT]
+        self._long = least_long_gap([timer.period for timer in self._every.values()], self._limit)
         self.any = bool(self._timers)
         rows = TimerState.zeros(len(self._timers))
         for row, (name, timer) in zip(rows, self._timers.items(), strict=True):
@@ -52,9 +61,15 @@ class Timers:
             del self._timers[name]
             self._state.timer_state = self._state.timer_state[kept]
 
-    def expect(self, first: int, last: int) -> None:
-        """Get ready for events from one time to another: with the first of all, regular moments begin."""
-        if self.latest == MIN_TIME:
+    def expect(self, first: int, last: int, times: NDArray[np.int64] | None = None) -> None:
+        """Get ready for events from one time to another: with the first of all, regular moments begin.
+
+        ``times`` are those of all of them, if they are more than one.
+        """
+        begun = self.latest != MIN_TIME
+        if last - (self.reached if begun else first) >= self._long:
+            self._require_few([first] if times is None else times, begun=begun)
+        if not begun:
             for row, timer in zip(self._state.timer_state, self._timers.values(), strict=True):
                 if timer.every is not None:
                     row[TimerState.TIME] = min(timer.every.first(first), MAX_TIME)
@@ -64,6 +79,8 @@ class Timers:
 
     def promise(self, time: int) -> None:
         """Have all moments up to a time reached."""
+        if self.latest != MIN_TIME and time - self.reached >= self._long:
+            self._require_few([time], begun=True)
         self.promised = max(self.promised, time)
         self._context[At.UNTIL] = self.reached
 
@@ -97,6 +114,11 @@ class Timers:
             if lane is not None and max(int(row[TimerState.ENTRY]), int(lane[LaneState.FIRST])) < lane[LaneState.NEXT]:
                 found.append(int(lane[LaneState.LAST_TIME]) + timer.delay)
         return max((time for time in found if time < MAX_TIME), default=None)
+
+    def _require_few(self, times: Sequence[int] | NDArray[np.int64], *, begun: bool) -> None:
+        """Refuse times that have too many regular moments between two of them, before anything has changed."""
+        found = [*([self.reached] if begun else []), *np.asarray(times, np.int64).tolist()]
+        require_few_moments(self._every, found, self._limit)
 
     def _look_again(self) -> None:
         """Have the kernel find out when the next moment is."""

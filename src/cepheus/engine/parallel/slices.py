@@ -178,7 +178,7 @@ class SlicedEngine(ColumnsEngine):
         self._tidy()
         given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
         self._fed += len(batch)
-        self._timers.expect(int(batch.times[0]), int(batch.times[-1]))
+        self._timers.expect(int(batch.times[0]), int(batch.times[-1]), batch.times)
         if len(slices) < 2:
             return EventBatch.in_chunks(self._with_copies(batch, given))
         return EventBatch.in_chunks(self._find(batch, given, slices, self._led(len(slices) - 1), hierarchy=hierarchy))

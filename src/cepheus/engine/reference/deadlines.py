@@ -8,6 +8,7 @@ from heapq import heapify, heappop, heappush
 
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME
+from cepheus.engine.base.limits import require_few_moments
 from cepheus.engine.reference.state import Deployed, Stored
 from cepheus.rules.timers import After, Every, moment_id
 
@@ -63,6 +64,11 @@ class Deadlines:
                     self.start(deployed, place, time + 1)
                 case _:
                     pass
+
+    def require_few(self, before: int, time: int, limit: int) -> None:
+        """Refuse a time that comes after another with more regular moments of a rule between them than the limit."""
+        every = {deployed.resolved.name: timer for _, (deployed, timer, _) in sorted(self._ticks.items())}
+        require_few_moments(every, (before, time), limit)
 
     def next(self) -> int | None:
         """The time of the next moment, None if nothing waits."""

@@ -152,6 +152,7 @@ class ReferenceEngine:
 
     def _moments(self, until: int) -> list[Event]:
         made: list[Event] = []
+        self._deadlines.require_few(self._time, until, self._limit)
         while (time := self._deadlines.next()) is not None and time <= until:
             self._time = max(self._time, time)
             deployed, terminator = self._deadlines.take(time)
