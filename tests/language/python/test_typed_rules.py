@@ -297,6 +297,70 @@ def test_functions_that_are_no_rules(old: str, new: str, found: str, tmp_path: P
         run_program(tmp_path / "fire.py", PROGRAM.format(choice="last(Temp)").replace(old, new))
 
 
+WITHOUT_WINDOW = {
+    "no": ("no(Smoke, Smoke.area == temp.area)", "between"),
+    "last": ("last(Temp, Temp.value > 45)", "within"),
+    "each": ("each(Temp)", "within"),
+    "first": ("first(Temp)", "within"),
+    "top": ("top(3, Temp, by=Temp.value)", "within"),
+    "collect": ("collect(Temp)", "between"),
+    "aggregate": ("agg.avg(Temp.value)", "since_start"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_WINDOW)
+@pytest.mark.parametrize(
+    "use", ["{}", "left = {}", "{}.value", "{} > 3", "require({} == 3)", "consume({})", "fn.abs({})"]
+)
+def test_what_has_no_window_is_no_part_of_a_rule(name: str, use: str, tmp_path: Path) -> None:
+    part, end = WITHOUT_WINDOW[name]
+    text = PROGRAM.format(choice="last(Temp)").replace("    return", f"    {use.format(part)}\n    return")
+    with pytest.raises(RuleError, match="this has no window") as error:
+        run_program(tmp_path / "fire.py", text)
+    (finding,) = error.value.diagnostics
+    assert finding.span is not None
+    assert (finding.span.text, finding.span.line) == (part, 12)
+    assert f".{end}(" in (finding.hint or "")
+
+
+def test_every_part_without_a_window_is_told_at_once_and_one_misspelt_is_mended(tmp_path: Path) -> None:
+    text = PROGRAM.format(choice="last(Temp)")
+    with pytest.raises(RuleError) as error:
+        run_program(tmp_path / "a.py", text.replace("    return", "    no(Smoke)\n    first(Temp)\n    return"))
+    assert [each.span.text for each in error.value.diagnostics if each.span] == ["no(Smoke)", "first(Temp)"]
+    with pytest.raises(RuleError, match="did you mean 'within'"):
+        run_program(tmp_path / "b.py", text.replace(".within", ".witin"))
+    run_program(tmp_path / "c.py", text.replace("    return", "    _ = no(Smoke).within('1 s')\n    return"))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('f"room {smoke.area}"', "fn.concat"),
+        ('f"{smoke.area:>9}"', "fn.concat"),
+        ("str(smoke.area)", "fn.concat"),
+        ('"room %s" % smoke.area', "fn.concat"),
+        ('"room {}".format(smoke)', "fn.concat"),
+        ('f"{temp}"', "fn.concat"),
+        ("float(temp.value)", "leave float"),
+        ("int(temp.value)", "fn.floor"),
+        ("len(smoke.area)", "fn.length"),
+    ],
+)
+def test_parts_of_rules_are_no_texts_or_numbers(text: str, hint: str, tmp_path: Path) -> None:
+    program = PROGRAM.format(choice="last(Temp)").replace("area=smoke.area", f"area={text}")
+    with pytest.raises(RuleError) as error:
+        run_program(tmp_path / "fire.py", program)
+    (finding,) = error.value.diagnostics
+    assert finding.span is not None
+    assert finding.span.line == 12
+    assert hint in (finding.hint or "")
+
+
+def test_parts_of_rules_can_be_printed_outside_of_them() -> None:
+    assert str(Temp.value) == f"{Temp.value}" == repr(Temp.value) == "<part of a rule: value>"
+
+
 def test_words_of_rules_belong_into_rules() -> None:
     with pytest.raises(RuleError, match="inside the function of a rule"):
         last(Temp)

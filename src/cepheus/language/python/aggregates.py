@@ -25,10 +25,14 @@ class Gathering(Placing[R]):
 
     __slots__ = ()
 
+    ENDS = (*Placing.ENDS, "since_start()")
+
     def since_start(self) -> R:
         """Take all events since the start of the rule, up to its moment."""
         place = site()
-        return self._place(Within(MAX_TIME, draft().moment, place.method(), since_start=True), place)
+        made = self._place(Within(MAX_TIME, draft().moment, place.method(), since_start=True), place)
+        self.placed = True
+        return made
 
 
 class OfEvents(Protocol):

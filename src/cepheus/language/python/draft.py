@@ -10,8 +10,9 @@ from cepheus.core.errors import RuleError, did_you_mean
 from cepheus.core.options import microseconds_of
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
-from cepheus.language.python.events import BUILDING, Event, event_type
-from cepheus.language.python.places import Site, here
+from cepheus.language.python.events import Event, event_type
+from cepheus.language.python.parts import PartOfRule, WithoutWindow
+from cepheus.language.python.places import BUILDING, Site, here
 from cepheus.language.python.values import Symbol, expression_of
 from cepheus.rules.expressions import (
     AttributeRef,
@@ -48,6 +49,7 @@ class Draft:
     constraints: list[Constraint] = field(default_factory=list)
     items: list[PatternItem] = field(default_factory=list)
     consuming: list[tuple[str, Span | None]] = field(default_factory=list)
+    windowed: list[WithoutWindow] = field(default_factory=list)
 
     def use(self, kind: type[Event]) -> EventType:
         """Note that the rule mentions a type."""
@@ -64,6 +66,12 @@ class Draft:
         self.names.add(name)
         return name
 
+    def require_windows(self) -> None:
+        """Refuse a rule with parts that were never given the window they need: it would be read without them."""
+        lacking = [each.lacking() for each in self.windowed if not each.placed]
+        if lacking:
+            raise RuleError(lacking)
+
 
 def draft() -> Draft:
     """The rule that is being read."""
@@ -75,7 +83,7 @@ def draft() -> Draft:
     return cast("Draft", found)
 
 
-class EventInRule:
+class EventInRule(PartOfRule):
     """An event of a pattern, as the rest of the rule names it: its attributes are parts of the rule."""
 
     __slots__ = ("_kind", "_name")
@@ -115,6 +123,8 @@ def name_of(event: object, place: Site) -> str:
     """What the rule calls an event that is given in Python."""
     if isinstance(event, EventInRule):
         return event._name
+    if isinstance(event, WithoutWindow):
+        raise RuleError([event.lacking()])
     hint = "give what each(..), last(..) or first(..) has given, or the argument of the rule"
     raise RuleError.of("python-event", "this is no event of the rule", span=place.span, hint=hint)
 

@@ -10,7 +10,6 @@ import keyword
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
@@ -21,7 +20,7 @@ from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType
 from cepheus.core.source import Span
 from cepheus.core.time import from_datetime
 from cepheus.core.values import ValueType
-from cepheus.language.python.places import caller_names, here
+from cepheus.language.python.places import BUILDING, caller_names, here
 from cepheus.language.python.values import Symbol, moment_of, own_attribute
 from cepheus.rules.check.findings import find_name
 
@@ -217,10 +216,6 @@ def attribute_key(kind: type[Event], name: str) -> str:
 def event_of(instance: Event) -> EventRecord:
     """The event behind an instance, with its id, rule, probability and what it was made of."""
     return instance.__cepheus_event__()
-
-
-BUILDING: ContextVar[Any] = ContextVar("the rule that is being read", default=None)
-"""The draft of the rule that is being read: what classes are called with then are parts of it."""
 
 
 def _is_needed(slot: AttributeSlot, optional: set[str]) -> bool:

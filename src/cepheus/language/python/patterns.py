@@ -19,6 +19,7 @@ from cepheus.language.python.draft import (
     window,
 )
 from cepheus.language.python.events import Event
+from cepheus.language.python.parts import PartOfRule, WithoutWindow
 from cepheus.language.python.places import Site, here, site
 from cepheus.language.python.values import Symbol, expression_of, parameter
 from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, Constraint, EventPattern, Scope, Within
@@ -31,24 +32,30 @@ R = TypeVar("R")
 V = TypeVar("V")
 
 
-class Choosing(Generic[R]):
+class Choosing(WithoutWindow, Generic[R]):
     """A choice of an event that still needs its window: ``last(Temp, ..).within("5 min", of=smoke)``."""
 
     __slots__ = ("_make",)
 
     def __init__(self, make: Callable[[Within, Site], R]) -> None:
+        super().__init__()
         self._make = make
+        draft().windowed.append(self)
 
     def within(self, length: Length, of: Event | None = None) -> R:
         """Look at events up to so long before an event, by default before the terminator."""
         place = site()
-        return self._make(window(length, of, place), place)
+        made = self._make(window(length, of, place), place)
+        self.placed = True
+        return made
 
 
 class Placing(Choosing[R]):
     """What needs a window, or the time between two events."""
 
     __slots__ = ("_place",)
+
+    ENDS = (*Choosing.ENDS, "between(smoke, temp)")
 
     def __init__(self, place: Callable[[Scope, Site], R]) -> None:
         super().__init__(place)
@@ -57,7 +64,9 @@ class Placing(Choosing[R]):
     def between(self, first: Event, second: Event) -> R:
         """Look at what lies strictly between two events."""
         place = site()
-        return self._place(between(first, second, place), place)
+        made = self._place(between(first, second, place), place)
+        self.placed = True
+        return made
 
 
 # ---- Choices -----------------------------------------------------------------------------------------------------
@@ -170,7 +179,7 @@ def no(kind: type[Event], *where: bool, name: str | None = None) -> Placing[None
 # ---- Collections -------------------------------------------------------------------------------------------------
 
 
-class Members(Generic[E]):
+class Members(PartOfRule, Generic[E]):
     """All events that a collection took; aggregates may be asked ``over`` it."""
 
     __slots__ = ("_kind", "collection")
@@ -190,7 +199,7 @@ class Members(Generic[E]):
         return cast("E", _Member(self._kind, self.collection, "Last"))
 
 
-class _Member:
+class _Member(PartOfRule):
     """The earliest or latest member of a collection, whose attributes are values of the collection."""
 
     __slots__ = ("_collection", "_function", "_kind")

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from cepheus.core.source import Source, Span
 
@@ -27,6 +28,8 @@ class Reading:
 
 READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 """Set while rules are read from a text that is not run: then no frame of a program tells the place."""
+BUILDING: ContextVar[Any] = ContextVar("the rule that is being read", default=None)
+"""The draft of the rule that is being read: what classes are called with then are parts of it."""
 _SOURCES: dict[str, tuple[list[str], Source]] = {}
 
 

@@ -12,8 +12,8 @@ from cepheus.core.distribution import parse_distribution
 from cepheus.core.errors import RuleError
 from cepheus.core.source import Span
 from cepheus.language.python.draft import Draft, EventInRule, Length, free_expression, length_of
-from cepheus.language.python.events import BUILDING, Composite, Event, event_type
-from cepheus.language.python.places import READING, Site, caller_names, here, site, source_of
+from cepheus.language.python.events import Composite, Event, event_type
+from cepheus.language.python.places import BUILDING, READING, Site, caller_names, here, site, source_of
 from cepheus.language.python.values import Symbol
 from cepheus.language.tesla.parse import parse
 from cepheus.language.tesla.print import format_rule, format_rules
@@ -216,6 +216,7 @@ def _read(
         made = function() if terminator is None else function(EventInRule(terminator, first.name))
     finally:
         BUILDING.reset(token)
+    rule.require_windows()
     if not isinstance(made, composite):
         hint = f"end with 'return {composite.__name__}(..)'"
         raise RuleError.of("python-rule", f"the rule gives no {composite.__name__}", span=span, hint=hint)

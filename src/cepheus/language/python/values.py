@@ -13,6 +13,7 @@ from cepheus.core.errors import RuleError, did_you_mean
 from cepheus.core.source import Span
 from cepheus.core.time import from_datetime, parse_duration, parse_time
 from cepheus.core.values import INT_MAX, INT_MIN, ValueType
+from cepheus.language.python.parts import PartOfRule, WithoutWindow
 from cepheus.language.python.places import Site, here, site
 from cepheus.rules.expressions import (
     Arithmetic,
@@ -34,7 +35,7 @@ MIXED_TRUTH = (
 )
 
 
-class Symbol:
+class Symbol(PartOfRule):
     """A value of a rule: its expression, and the classes of events whose own attributes it reads (``Temp.value``)."""
 
     __slots__ = ("__weakref__", "node", "owners")
@@ -57,6 +58,15 @@ class Symbol:
 
     def __iter__(self) -> NoReturn:
         raise RuleError.of("python-value", "a value of a rule cannot be iterated over", span=here())
+
+    def __len__(self) -> NoReturn:
+        raise _no_number("write fn.length(..) for the length of a text")
+
+    def __int__(self) -> NoReturn:
+        raise _no_number("write fn.floor(..), fn.ceil(..) or fn.round(..)")
+
+    def __float__(self) -> NoReturn:
+        raise _no_number("leave float(..) out: rules compute with ints and floats alike")
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -157,6 +167,11 @@ class Symbol:
         return called("ceil", [self])
 
 
+def _no_number(hint: str) -> RuleError:
+    message = "Python makes a number of a value of a rule here, which only events can tell"
+    return RuleError.of("python-value", message, span=here(), hint=hint)
+
+
 def _no_part(name: str) -> RuleError:
     function = {"startswith": "starts_with", "endswith": "ends_with", "strip": "trim"}.get(name, name)
     hint = f"write fn.{function}(..)" if function in FUNCTIONS else did_you_mean(name, FUNCTIONS)
@@ -178,6 +193,8 @@ def expression_of(value: object, place: Site | None = None) -> Expression:
     """The expression of a value of a rule, or of a Python value as a constant."""
     if isinstance(value, Symbol):
         return value.node
+    if isinstance(value, WithoutWindow):
+        raise RuleError([value.lacking()])
     place = place or site()
     found = constant_of(value, place.literal(value))
     if found is None:
