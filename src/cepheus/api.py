@@ -31,7 +31,7 @@ from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.problems import BadEvents
-from cepheus.language.python.handlers import Handler
+from cepheus.language.python.handlers import Handler, handlers_of
 from cepheus.notebook.found import Found
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
@@ -395,7 +395,7 @@ class Program:
         session = Session(self._catalog_for(given), given, on_late=on_late)
         if snapshot is not None:
             session.restore(snapshot)
-        for handler in handlers:
+        for handler in handlers_of(handlers):
             session.handle(handler)
         return session
 

@@ -51,6 +51,9 @@ def _read(events: HistoryInput, options: RunOptions, type_name: str | None) -> E
         return _files([Path(path) for path in names], names, options, type_name)
     if isinstance(events, ArrowTable):
         return _table(arrow_table(events), options, type_name)
+    what = "history" if type_name is None else "list of occurrences"
+    if not isinstance(events, Iterable):
+        raise EventError.of("event", f"{events!r:.60} is no {what}", hint=_INPUT)
     given = list(cast("Iterable[object]", events))
     if given and all(isinstance(each, str | os.PathLike) for each in given):
         return _files([Path(cast("str", each)) for each in given], {}, options, type_name)
@@ -58,7 +61,7 @@ def _read(events: HistoryInput, options: RunOptions, type_name: str | None) -> E
     if all(isinstance(each, Event) for each in made):
         return EventBatch.from_events(cast("list[Event]", made))
     if not all(isinstance(each, Mapping) for each in made):
-        raise EventError.of("event", "the history is not made of events", hint="give events, dicts, a table or files")
+        raise EventError.of("event", f"the {what} is not made of events", hint=_INPUT)
     try:
         rows = cast("list[Mapping[str, object]]", made)
         names = dict.fromkeys(name for row in rows for name in row)  # from_pylist takes the first row's
@@ -68,12 +71,15 @@ def _read(events: HistoryInput, options: RunOptions, type_name: str | None) -> E
         raise EventError.of("event", f"the events do not fit into one table: {str(error).splitlines()[0]}") from None
 
 
+_INPUT = "give events, dicts, a table or files"
+
+
 def _several(paths: object) -> list[str]:
-    return (
-        [str(paths)]
-        if isinstance(paths, str | os.PathLike)
-        else [str(each) for each in cast("Iterable[object]", paths)]
-    )
+    if isinstance(paths, str | os.PathLike):
+        return [str(paths)]
+    if not isinstance(paths, Iterable):
+        raise OptionError.of("events", f"{paths!r:.60} is no file of events", hint="give files by the type of events")
+    return [str(each) for each in paths]
 
 
 def _intake(options: RunOptions, type_name: str | None, *, intervals: bool) -> IntakeOptions:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from cepheus.core.errors import OptionError
 from cepheus.core.event import Event as EventRecord
 from cepheus.language.python.draft import constraints_of
 from cepheus.language.python.events import Event, event_type
@@ -30,6 +31,22 @@ class Handler(Generic[E]):
     def told(self, event: EventRecord) -> object:
         """Call the function with an event of a session."""
         return self.function(self.kind.__from_cepheus_event__(event))
+
+
+def handler_of(given: Handler[E]) -> Handler[E]:
+    """A handler; anything else is refused."""
+    if isinstance(given, Handler):
+        return given
+    name = getattr(given, "__name__", type(given).__name__)
+    hint = "write @on(Fire) above the function, with the class of the events that it is called with"
+    raise OptionError.of("option", f"'{name}' is no handler: nothing says which events it is for", hint=hint)
+
+
+def handlers_of(given: Iterable[Handler[Any]]) -> tuple[Handler[Any], ...]:
+    """Handlers, as they are given to a run."""
+    if isinstance(given, Iterable):
+        return tuple(map(handler_of, given))
+    raise OptionError.of("option", "handlers are given as a list", hint="write handlers=[alarm]")
 
 
 def on(kind: type[E], *where: bool) -> Callable[[Callable[[E], object]], Handler[E]]:

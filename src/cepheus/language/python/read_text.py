@@ -336,6 +336,10 @@ class _Reader:
             case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
                 message = "Python asks here whether a condition of a rule is true, which only events can tell"
                 raise RuleError.of("python-truth", message, span=self._span(node), hint=_TRUTH)
+            case ast.JoinedStr():
+                raise self._refusal(
+                    node, "a rule puts texts together by a function", "write fn.concat('room ', x.area)"
+                )
         raise self._refusal(node, "this is not part of a rule", _PLAIN)
 
     def _computed(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 from cepheus.core.distribution import parse_distribution
-from cepheus.core.errors import RuleError
+from cepheus.core.errors import CepheusError, OptionError, RuleError
 from cepheus.core.source import Span
 from cepheus.language.python.draft import Draft, EventInRule, Length, free_expression, length_of
 from cepheus.language.python.events import Composite, Event, event_type
@@ -128,6 +128,8 @@ def rule_set(
     """Put rules together, with the types they declare: by default those that they mention, in that order."""
     kinds: dict[str, type[Event]] = {}
     for each in rules:
+        if not isinstance(each, PythonRule):
+            raise no_rule(each)
         for name, kind in each.kinds.items():
             if kinds.setdefault(name, kind) is not kind and event_type(kinds[name]) != event_type(kind):
                 message = f"two classes describe events of type '{name}' differently"
@@ -163,7 +165,22 @@ def as_typed(source: PythonRule[Any] | TypedRules | Sequence[PythonRule[Any]]) -
     """One rule, several, or a set of them, as a set."""
     if isinstance(source, TypedRules):
         return source
-    return rule_set(source) if isinstance(source, PythonRule) else rule_set(*source)
+    if isinstance(source, PythonRule):
+        return rule_set(source)
+    if not isinstance(source, Iterable) or isinstance(source, str | bytes):
+        raise no_rule(source)
+    return rule_set(*source)
+
+
+def no_rule(given: object) -> CepheusError:
+    """What to say where something is given that is no rule."""
+    if inspect.isfunction(given):
+        message = f"the function '{given.__name__}' is no rule"
+        return RuleError.of("python-rule", message, span=_definition(given), hint="write @rule above it")
+    if isinstance(given, bytes | bytearray | memoryview):
+        return OptionError.of("option", "rules are text, and bytes are given", hint="decode them: text.decode('utf-8')")
+    hint = "give the text of rules, a Path, functions below @rule, or a list of such functions and of files"
+    return OptionError.of("option", f"{given!r:.60} is no rule, and names no file of rules", hint=hint)
 
 
 # ---- Reading -----------------------------------------------------------------------------------------------------

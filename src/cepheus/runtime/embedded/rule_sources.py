@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from cepheus.core.errors import CepheusError, OptionError, Place, RuleError, similar_file
 from cepheus.core.time import TimeUnit
 from cepheus.language import etalis, tesla
 from cepheus.language.python.generate import PythonRules
-from cepheus.language.python.rules import PythonRule, TypedRules, as_typed
+from cepheus.language.python.rules import PythonRule, TypedRules, as_typed, no_rule
 from cepheus.rules.model import RuleSet
 
 RuleSource = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | RuleSet | PythonRules
@@ -54,9 +55,23 @@ def read_rules(source: RuleSource, unit: TimeUnit = TimeUnit.US) -> RuleSet:
         case os.PathLike():
             return _read_file(Path(source), unit)
         case _:
-            typed = [each for each in source if isinstance(each, PythonRule)]
-            others = [Path(each) for each in source if not isinstance(each, PythonRule)]
-            return _read_files(others, unit) + as_typed(typed).model
+            return _read_several(source, unit)
+
+
+def _read_several(source: object, unit: TimeUnit) -> RuleSet:
+    """Read files, and rules in Python, that stand in a list."""
+    if not isinstance(source, Iterable) or isinstance(source, bytes | bytearray | memoryview | Mapping | type):
+        raise no_rule(source)
+    typed: list[PythonRule[Any]] = []
+    paths: list[Path] = []
+    for each in source:
+        if isinstance(each, PythonRule):
+            typed.append(each)
+        elif isinstance(each, str | os.PathLike):
+            paths.append(Path(each))
+        else:
+            raise no_rule(each)
+    return _read_files(paths, unit) + as_typed(typed).model
 
 
 def is_etalis(text: str) -> bool:

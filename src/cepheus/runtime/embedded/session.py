@@ -27,7 +27,7 @@ from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.rows import NumberedRows
 from cepheus.language.python.events import Event as TypedEvent
-from cepheus.language.python.handlers import Handler, on
+from cepheus.language.python.handlers import Handler, handler_of, on
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
 from cepheus.rules.expressions import EventPattern
@@ -310,7 +310,8 @@ class Session:
 
     def handle(self, handler: Handler[E]) -> Subscription:
         """Call a handler, made by ``cepheus.typed.on``, with each event that it is for."""
-        return self.subscribe(handler.pattern, handler.told)
+        known = handler_of(handler)
+        return self.subscribe(known.pattern, known.told)
 
     def stream(self, kind: type[E], *where: bool) -> EventStream[E]:
         """The events of a class that satisfy the conditions, for ``async for``, until the session is closed."""
