@@ -66,7 +66,7 @@ def test_rules_change_under_load(spark: SparkSession, tmp_path: Path) -> None:
     hot = tmp_path / "rules" / "hot.tesla"
     for change in (lambda: hot.write_text(HOT), hot.unlink, lambda: hot.write_text(HOT)):
         change()
-        assert followed.look()
+        take_over(followed)
     until_read(followed)
     for query in followed.queries:
         query.stop()
@@ -77,6 +77,11 @@ def test_rules_change_under_load(spark: SparkSession, tmp_path: Path) -> None:
 
 def until_read(followed: FollowedRules) -> None:
     followed.queries[0].process_all_available()
+
+
+def take_over(followed: FollowedRules) -> None:
+    assert not followed.look(), "they may be being written"
+    assert followed.look()
 
 
 def test_a_running_stream_takes_over_rules(
@@ -103,7 +108,7 @@ def test_a_running_stream_takes_over_rules(
 
     first = {event["n"] for file in files[:2] for event in file}
     (rules / "hot.tesla").write_text(HOT)
-    assert followed.look()
+    take_over(followed)
     for number in (2, 3):
         write_file(files[number], tmp_path / "in", number)
         until_read(followed)

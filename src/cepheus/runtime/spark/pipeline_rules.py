@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cepheus.core.errors import CepheusError, Diagnostic, OptionError, RuleError
+from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Place, RuleError
 from cepheus.core.time import TimeUnit
 from cepheus.core.toml_file import WrongValueError, texts
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.embedded.rule_sources import ETALIS_EXTENSION, EXTENSION, SQL_EXTENSION, read_rules
+from cepheus.runtime.embedded.rule_sources import ETALIS_EXTENSION, EXTENSION, SQL_EXTENSION, read_rules, read_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +87,25 @@ def files_of(places: tuple[str, ...]) -> list[Path]:
 def rules_at(places: RulePlaces, spark: SparkSession, unit: TimeUnit) -> RuleSet:
     """Read the rules as they are now."""
     return places.read(spark, unit) if isinstance(places, RuleTable) else read_rules(files_of(places), unit)
+
+
+def whole_rules_at(places: RulePlaces, spark: SparkSession, unit: TimeUnit) -> RuleSet:
+    """Read the rules of a stream that follows them; RuleError if a file is empty, or there is no rule at all.
+
+    An editor empties a file before it writes it: its rules are not gone, and must not lose what they remember.
+    """
+    try:
+        rules = rules_at(places, spark, unit)
+        files = [] if isinstance(places, RuleTable) else files_of(places)
+        empty = [path for path in files if not read_text(path).strip()]
+    except OSError as error:
+        raise OptionError.of("file", f"cannot read the rules: {error}") from None
+    if empty:
+        message, hint = "the rule file is empty", "if its rules are to go, delete it or leave a comment in it"
+        raise RuleError(Diagnostic("empty-file", message, hint=hint, place=Place(str(path))) for path in empty)
+    if not rules.all_rules:
+        raise RuleError.of("no-rules", "there is no rule", hint="stop the stream if nothing is to be found any more")
+    return rules
 
 
 def missing(places: RulePlaces) -> list[tuple[str, str]]:

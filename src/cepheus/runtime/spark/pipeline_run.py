@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,8 @@ from cepheus.runtime.spark.checkpoint_rules import FILE
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.micro_batches import DetectionQuery, Progress
 from cepheus.runtime.spark.pipeline_file import Pipeline, SinkSpec, SourceSpec
-from cepheus.runtime.spark.pipeline_rules import rules_at
+from cepheus.runtime.spark.pipeline_queries import await_all, start_all, stopping
+from cepheus.runtime.spark.pipeline_rules import rules_at, whole_rules_at
 from cepheus.runtime.spark.rule_reload import FollowedRules, Start
 from cepheus.runtime.spark.stream_metrics import serve_metrics
 from cepheus.runtime.spark.stream_sinks import is_possible
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 _AVAILABLE_NOW = "available now"
 _GLANCE = 5
-"""Seconds between two looks at the progress of a stream, of which Spark keeps the last hundred micro-batches."""
+"""Seconds between two looks at streams: whether one has failed, and at the progress, of which Spark keeps the last
+hundred micro-batches."""
 
 
 def detection_of(spark: SparkSession, pipeline: Pipeline) -> Detection:
@@ -61,16 +64,14 @@ def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
         return found.ties()
     if pipeline.reload is not None:
         followed = followed_rules(found.dataframe.sparkSession, pipeline)
-        _serve_metrics(pipeline, followed.queries)
+        with stopping(followed.queries):
+            _serve_metrics(pipeline, followed.queries)
         followed.follow(pipeline.reload / SECOND)
         return followed.queries[0].progress.ties
-    queries = [_started(found, sink) for sink in pipeline.sinks]
-    _serve_metrics(pipeline, queries)
-    first, *others = queries  # every sink has a query that finds, and counts, the same
-    counted = _counted(first, found)
-    for query in others:
-        query.await_termination() if isinstance(query, DetectionQuery) else query.awaitTermination()
-    return counted
+    queries = start_all(partial(_started, found, sink) for sink in pipeline.sinks)
+    with stopping(queries):
+        _serve_metrics(pipeline, queries)
+        return _counted(queries, found)
 
 
 def _serve_metrics(pipeline: Pipeline, queries: Sequence[StreamingQuery | DetectionQuery]) -> None:
@@ -92,7 +93,7 @@ def followed_rules(spark: SparkSession, pipeline: Pipeline) -> FollowedRules:
 
     return FollowedRules(
         [starting(sink) for sink in pipeline.sinks],
-        lambda: rules_at(pipeline.rules, spark, _unit(pipeline)),
+        lambda: whole_rules_at(pipeline.rules, spark, _unit(pipeline)),
         lambda rules: _planned(spark, pipeline, rules),
     )
 
@@ -124,16 +125,16 @@ def _can_be_ours(sink: SinkSpec) -> bool:
     return not Path(sink.checkpoint, FILE).exists()
 
 
-def _counted(query: StreamingQuery | DetectionQuery, found: Detection) -> TieCounts:
-    """Wait for the end of a query; gives what it counted of simultaneous events."""
-    if isinstance(query, DetectionQuery):
-        query.await_termination()
-        return query.progress.ties
+def _counted(queries: Sequence[StreamingQuery | DetectionQuery], found: Detection) -> TieCounts:
+    """Wait for the end of all queries; gives what one, and hence each, has counted of simultaneous events."""
+    first = queries[0]
+    if isinstance(first, DetectionQuery):
+        await_all(queries, _GLANCE)
+        return first.progress.ties
     assert found.metrics is not None  # a stream has metrics
-    ties: dict[int, TieCounts] = {}
-    while not query.awaitTermination(_GLANCE):
-        ties |= ties_of(query, found.metrics)
-    return sum((ties | ties_of(query, found.metrics)).values(), TieCounts.none())
+    metrics, ties = found.metrics, dict[int, TieCounts]()
+    await_all(queries, _GLANCE, lambda: ties.update(ties_of(first, metrics)))
+    return sum(ties.values(), TieCounts.none())
 
 
 def _read(spark: SparkSession, source: SourceSpec) -> DataFrame:
