@@ -47,8 +47,9 @@ def live(
     with warnings_reported():
         counts = asyncio.run(_run(described, fresh))
     events = sum(link.passed for link in counts.links.values() if link.kind == "source")
+    refused = sum(link.bad for link in counts.links.values() if link.kind == "source")
     found = sum(counts.composites.values())
-    note(f"stopped: {events} messages read, {found} composite events found, {counts.late} late")
+    note(f"stopped: {events} messages read, {refused} refused, {found} composite events found, {counts.late} late")
 
 
 async def _run(described: Live, fresh: bool) -> LiveCounts:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from cepheus.core.errors import Diagnostic, EventError
 from cepheus.core.event import Event
 from cepheus.core.options import OnBadEvent
 from cepheus.core.time import MIN_TIME
+from cepheus.core.values import ValueType
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.rows import NumberedRows
+from cepheus.formats.table import written_time
 from cepheus.rules.check import check
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.figures import Figures
@@ -96,6 +99,7 @@ class Processing:
     def _expect(self, catalog: Catalog) -> None:
         """Decode what rules want of events."""
         rules = catalog.checked.rules
+        self._expected = catalog.expected
         self.texts = rule_texts(rules)
         intervals = bool(rules.interval_rules)
         self._heads = frozenset(rule.composite.name for rule in rules.interval_rules)
@@ -191,9 +195,20 @@ class Processing:
             done.late += len(self._late)
             for event in self._late:
                 reason = {"code": "late", "message": "it came later than the lateness allows"}
-                line = json.dumps({"error": reason, "event": event.to_dict()}, default=str, ensure_ascii=False)
+                letter = {"error": reason, "event": self._as_read(event)}
+                line = json.dumps(letter, default=str, ensure_ascii=False)
                 done.dead.append((f"late:{event.id}", line))
             self._late.clear()
+
+    def _as_read(self, event: Event) -> dict[str, Any]:
+        """An event with its times in the run's unit: a run with the same options reads it as it was."""
+        written = event.to_dict()
+        expected = self._expected[event.type].attributes if event.type in self._expected else ()
+        moments = {attribute.name for attribute in expected if attribute.type is ValueType.TIMESTAMP}
+        for name in moments | ({"time", "start"} - event.attributes.keys()):
+            if isinstance(written.get(name), int):
+                written[name] = written_time(written[name], self._live.options.unit)
+        return written
 
     def _refuse(
         self, source: str, messages: Messages, faults: Sequence[tuple[int, Diagnostic]], done: Processed

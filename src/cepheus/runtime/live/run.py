@@ -37,6 +37,7 @@ T = TypeVar("T")
 _NOTHING = Output((), (), ())
 _TICK = 0.1
 _TOLD_AT_MOST = 10
+_TOLD_OF_EACH = 200
 _FEW = 256
 _CLOSING_SECONDS = 5.0
 
@@ -347,7 +348,7 @@ class LiveRun:
         for source, count in processed.bad.items():
             self.counts.link(source, "source").bad += count
         for key, line in processed.dead[: max(0, _TOLD_AT_MOST - self._told)]:
-            log.warning("refused %s: %s", key, line)
+            log.warning("refused %s: %s", key, _shortened(line))
         if self._told < _TOLD_AT_MOST <= self._told + len(processed.dead):
             log.warning("more that is refused is counted, and goes to the dead letters if there are any")
         self._told += len(processed.dead)
@@ -429,3 +430,8 @@ async def _closed(what: Source | SteadySink) -> None:
     """Close a source or sink, and wait for the other side only so long."""
     with suppress(TimeoutError):
         await asyncio.wait_for(what.close(), _CLOSING_SECONDS)
+
+
+def _shortened(line: str) -> str:
+    """The beginning of what the log tells of a line that may be as long as any message."""
+    return line if len(line) <= _TOLD_OF_EACH else f"{line[:_TOLD_OF_EACH]}.. ({len(line)} characters)"
