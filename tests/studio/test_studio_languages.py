@@ -99,6 +99,10 @@ def test_mistakes_in_python_are_told_at_their_place() -> None:
         ("when(Temp.value > )", "this is not Python"),
         ("whn(Temp.value > 3)", "there is no 'whn' here"),
         ("last(Temp).within('5 mn', of=temp)", "mn"),
+        ("no(Temp)", "this has no window"),
+        ("last(Temp).witin('5 min')", "did you mean 'within'"),
+        ("when(Temp.value > agg.avg(Temp.value))", "this has no window"),
+        ("x = f'{temp.value}'", "write fn.concat"),
     ):
         with pytest.raises(RuleError, match=found) as refused:
             read_text(HEAD + RULE.replace("when(Temp.value > 45)", wrong))

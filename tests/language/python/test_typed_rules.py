@@ -190,6 +190,9 @@ def test_events_have_defaults_names_and_optional_attributes() -> None:
         Login(usre="x")  # type: ignore[call-arg]
     with pytest.raises(EventError, match="has no time"):
         event_of(Login(user="ann"))
+    given: Any = 5
+    with pytest.raises(EventError, match="the time of a Login is 5, which is no datetime"):
+        event_of(Login(user="ann", time=given))
 
 
 def test_events_from_arrow_schemas_and_pydantic_models() -> None:

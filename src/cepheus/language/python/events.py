@@ -181,6 +181,9 @@ class Event(metaclass=EventClass):
         if self.time is None:
             raise EventError.of("time", f"a {type(self).__name__} has no time", hint="give it one: time=datetime(..)")
         described = event_type(type(self))
+        if not isinstance(self.time, datetime):
+            message = f"the time of a {type(self).__name__} is {self.time!r:.60}, which is no datetime"
+            raise EventError.of("time", message, hint="give it as time=datetime(..); dicts have times in a unit")
         named = {slot.name: key for key, slot in type(self).__slots_of_rule__.items()}
         values = {each.named_by_data: _plain(getattr(self, named[each.name])) for each in described.attributes}
         return EventRecord(described.name, from_datetime(self.time), values)
