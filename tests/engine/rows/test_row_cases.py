@@ -118,6 +118,38 @@ def test_navigation_to_no_row_is_null_whatever_is_inside(engine: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_navigation_to_no_row_is_null_in_later_matches_too(engine: str) -> None:
+    clause = """MATCH_RECOGNIZE (ORDER BY id MEASURES
+        LAST(CASE WHEN MATCH_NUMBER() > 1 THEN v IS NULL END, 9) AS a,
+        LAST(CASE WHEN MATCH_NUMBER() > 1 THEN v IS NULL END) AS b,
+        FIRST(CASE WHEN MATCH_NUMBER() = 2 THEN coalesce(B.v, -1) ELSE B.v END) AS c,
+        PREV(CASE WHEN v IS NOT NULL AND MATCH_NUMBER() > 1 THEN 1 END) AS d,
+        NEXT(v * MATCH_NUMBER()) AS e
+        PATTERN (A | B) DEFINE A AS LAST(CASE WHEN MATCH_NUMBER() > 1 THEN B.v IS NULL END) IS NULL AND v <> 3)"""
+    found = match_recognize(clause, pa.table({"id": [1, 2, 3], "v": [3, 5, None]}), engine=engine)
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        (None, None, 3, None, 5),
+        (None, False, None, 1, None),
+        (None, True, None, 1, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("navigation", "said"),
+    [
+        ("NEXT(CASE WHEN MATCH_NUMBER() > 1 THEN coalesce(v, -1) END)", "has a value even where there is no row"),
+        ("PREV(CASE WHEN v > 1 THEN 1 ELSE MATCH_NUMBER() END)", "has a value even where there is no row"),
+        ("PREV(CASE WHEN MATCH_NUMBER() > 2 THEN CLASSIFIER() IS NULL END)", "has a value even where there is no row"),
+        ("LAST(CASE WHEN count(*) > 2 THEN v IS NULL END)", "an aggregate cannot stand inside LAST"),
+        ("PREV(sum(v), 0)", "an aggregate cannot stand inside PREV"),
+    ],
+)
+def test_navigation_that_may_have_a_value_without_a_row_is_refused(navigation: str, said: str) -> None:
+    with pytest.raises(RuleError, match=said):
+        parse_query(f"MATCH_RECOGNIZE (ORDER BY id MEASURES {navigation} AS x PATTERN (A))")
+
+
 def test_names_in_backquotes() -> None:
     clause = """MATCH_RECOGNIZE (ORDER BY `my id` MEASURES LAST(`low point`.`my id`) AS `z z`
         PATTERN (A `low point`+) DEFINE `low point` AS `my id` > 1)"""

@@ -308,8 +308,7 @@ class _Builder:
             return self._classifier(tree, at) if name == "CLASSIFIER" else self._navigation(tree, at)
         function = _shown(name).lower()
         if function in FUNCTIONS:
-            arguments = tuple(self._build(each, at) for each in tree.expressions)
-            return self._checked_call(function, arguments, tree)
+            return self._checked_call(function, tuple(self._build(each, at) for each in tree.expressions), tree)
         hint = did_you_mean(name.lower(), FUNCTIONS) or _what_there_is()
         raise self._fail("function", f"there is no function '{tree.this}'", tree, hint)
 
@@ -329,8 +328,7 @@ class _Builder:
             raise self._fail("navigation", f"{_shown(name)} cannot stand inside an aggregate", tree)
         allowed = (_FIRST, _LAST) if name in ("PREV", "NEXT") else ()
         for inner in tree.expressions[0].find_all(exp.Anonymous) if tree.expressions else ():
-            called = str(inner.this).upper()
-            if called in _NAVIGATION and called not in allowed:
+            if (called := str(inner.this).upper()) in _NAVIGATION and called not in allowed:
                 hint = "PREV and NEXT may have FIRST or LAST inside, nothing else"
                 raise self._fail("navigation", f"{_shown(called)} cannot stand here inside another", inner, hint)
         offset = self._offset_of(tree, 1 if name in ("PREV", "NEXT") else 0)
@@ -342,6 +340,8 @@ class _Builder:
         else:
             inside = replace(at, last=name == _LAST, logical=offset, final=bool(final))
         built = self._build(tree.expressions[0], inside)
+        if any(isinstance(part, Aggregated) for part in walk(built)):
+            raise self._fail("aggregate", f"an aggregate cannot stand inside {_shown(name)}", tree)
         self._require_one_variable([built], tree)
         found = null_without_row(built)
         if found is None:

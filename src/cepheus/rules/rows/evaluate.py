@@ -32,6 +32,7 @@ from cepheus.rules.rows.expressions import (
     Operation,
     Operator,
     RowExpression,
+    transform,
     walk,
 )
 
@@ -117,13 +118,62 @@ def null_without_row(expression: RowExpression) -> RowExpression | None:
     Most are as they stand: what they read is NULL there. ``coalesce(v, 0)`` needs to be asked first whether the match
     has the row; whether the partition has one beyond the match cannot be asked.
     """
-    if value_of(expression, Moment([], 0, (), 0)) is None:
+    if _is_null(transform(expression, _without_row)):
         return expression
     at = next(part.at for part in walk(expression) if isinstance(part, Column | Classifier))
     if at is None or at.physical:
         return None
     missing = Operation(Operator.IS_NULL, (Classifier(at, expression.span),), expression.span)
     return Case(((missing, Literal(None, None)),), expression, expression.span)
+
+
+def _without_row(part: RowExpression) -> RowExpression:
+    """What is left of a part where the row that is read is not there, its own parts done: a literal if one value is.
+
+    What differs from match to match, their number and aggregates over them, is left as it stands.
+    """
+    match part:
+        case Literal() | MatchNumber() | Aggregated():
+            return part
+        case Column() | Classifier():
+            return Literal(None, None)
+        case Case(branches=branches, otherwise=otherwise):
+            return _case_without_row(branches, otherwise)
+        case Operation(operator=operator, operands=operands):
+            decisive = {Operator.AND: False, Operator.OR: True}.get(operator)
+            if decisive is not None and any(isinstance(each, Literal) and each.value is decisive for each in operands):
+                return Literal(decisive, None)
+            strict = operator not in (Operator.AND, Operator.OR, Operator.IS_NULL, Operator.SAME)
+            unknown = strict and any(map(_is_null, operands))
+        case FunctionCall(function=function, arguments=operands):
+            unknown = not function_of(function).takes_undefined and any(map(_is_null, operands))
+        case Cast(operand=operand):
+            operands, unknown = (operand,), _is_null(operand)
+        case _:
+            assert_never(part)
+    if unknown:
+        return Literal(None, None)
+    settled = all(isinstance(each, Literal) for each in operands)
+    return Literal(value_of(part, Moment([], 0, (), 0)), None) if settled else part
+
+
+def _case_without_row(
+    branches: Sequence[tuple[RowExpression, RowExpression]], otherwise: RowExpression
+) -> RowExpression:
+    possible = []
+    for condition, result in branches:
+        if not isinstance(condition, Literal):
+            possible.append((condition, result))
+        elif condition.value is True:
+            otherwise = result
+            break
+    if _is_null(otherwise) and all(_is_null(result) for _, result in possible):
+        return Literal(None, None)
+    return Case(tuple(possible), otherwise) if possible else otherwise
+
+
+def _is_null(expression: RowExpression) -> bool:
+    return isinstance(expression, Literal) and expression.value is None
 
 
 def _aggregated(expression: Aggregated, moment: Moment) -> Value | None:
