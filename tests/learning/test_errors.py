@@ -11,6 +11,7 @@ import cepheus
 from cepheus.core.distribution import Biased, Distribution, Mixture, Normal, Uniform
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
+from cepheus.core.values import Value
 from cepheus.learning.errors import learn_error
 
 Draw = Callable[[np.random.Generator], float]
@@ -127,3 +128,33 @@ def test_what_cannot_be_learned_is_refused() -> None:
         learn_error(events, "Temp.value", against="Thermometer.value", per=["room"], slack="1s")
     with pytest.raises(cepheus.OptionError, match="no error is seen"):
         learn_error([Event("Temp", time, {"value": 1.0}) for time in range(99)], "Temp.value")
+
+
+@pytest.mark.parametrize("labels", [("0", "1"), ("1", "0"), (False, True)])
+def test_keys_of_types_that_cannot_be_equal_are_refused(labels: tuple[str | bool, str | bool]) -> None:
+    """A text or truth is held as a code, which must not meet a number by accident."""
+    events = []
+    for number in range(200):
+        room, value = number % 2, 10.0 + 490.0 * (number % 2)
+        events.append(Event("Thermometer", number, {"room": room, "value": value}))
+        events.append(Event("Temp", number, {"room": labels[room], "value": value + 0.001 * number}))
+    kind = "string" if isinstance(labels[0], str) else "bool"
+    with pytest.raises(cepheus.OptionError, match=f"'room' is {kind} in 'Temp' and int in 'Thermometer'"):
+        learn_error(events, "Temp.value", against="Thermometer.value", keys=["room"])
+
+
+def test_keys_are_compared_by_what_they_are_whatever_comes_first() -> None:
+    """The rooms of one type first come up in another order than those of the other, and whole numbers equal doubles."""
+    rng = np.random.default_rng(4)
+    events = []
+    for number in range(200):
+        room, value = number % 2, 10.0 + 490.0 * (number % 2)
+        events.append(Event("Thermometer", 10 * number, {"name": "ab"[room], "room": room, "value": value}))
+        late: dict[str, Value] = {"name": "ab"[room], "room": float(room), "value": value + float(rng.normal(0, 0.5))}
+        events.append(Event("Temp", 10 * number + 1, late))
+    events.insert(0, Event("Temp", -5, {"name": "b", "room": 1.0}))
+    for keys in (["name"], ["room"], ["name", "room"]):
+        learned = learn_error(events, "Temp.value", against="Thermometer.value", keys=keys, slack="15us")
+        assert learned.count == 200
+        assert isinstance(learned.error, Normal)
+        assert abs(learned.error.variance - 0.25) < 0.1

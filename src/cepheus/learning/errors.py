@@ -97,6 +97,7 @@ def learn_error(
     if against == attribute:
         raise OptionError.of("learn-error", f"{attribute} is not right beside itself", hint="name another attribute")
     others, right = _measured(found, against, names)
+    _require_comparable(events, others, names)
     rows, differences = _paired(events, column, others, right, names, reach)
     if len(rows) < FEWEST:
         raise _too_few(f"only {len(rows)} readings of {attribute} have one of {against} beside them")
@@ -133,6 +134,16 @@ def _measured(history: History, attribute: str, keys: Sequence[str]) -> tuple[Ty
             hint = did_you_mean(key, events.columns) or f"it has {', '.join(events.columns)}"
             raise OptionError.of("learn-error", f"'{name}' has no attribute '{key}'", hint=hint)
     return events, events.columns[own]
+
+
+def _require_comparable(events: TypeEvents, others: TypeEvents, keys: Sequence[str]) -> None:
+    """Refuse keys that cannot be equal: a text is only known by its code, which must not meet a number."""
+    for key in keys:
+        mine, theirs = events.columns[key], others.columns[key]
+        if not mine.comparable(theirs):
+            what = f"'{key}' is {mine.type.value} in '{events.name}' and {theirs.type.value} in '{others.name}'"
+            hint = "give both the same type, or leave it out of the keys"
+            raise OptionError.of("learn-error", f"{what}: they are never equal", hint=hint)
 
 
 def _groups(parts: Sequence[TypeEvents], keys: Sequence[str]) -> list[Ints]:
