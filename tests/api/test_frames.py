@@ -186,3 +186,13 @@ def test_periods_are_no_numbers(column: str) -> None:
     program = cepheus.compile("event Order(n: int) define Seen(n: int) from Order() where n = Order.n")
     with pytest.raises(EventError, match="cannot be read"):
         program.detect({"Order": frame})
+
+
+def test_truths_of_eight_bits_are_truths() -> None:
+    late = pa.array([1, None, 0, -1], pa.int8()).cast(pa.bool8())
+    table = pa.table({"time": [1, 2, 3, 4], "late": late})
+    program = cepheus.compile("event Order(late: bool?) define Seen(late: bool?) from Order() where late = Order.late")
+    assert [seen.get("late") for seen in program.detect({"Order": table}).to_dicts()] == [True, None, False, True]
+    numbers = cepheus.compile("event Order(late: int) define Seen() from Order()")
+    with pytest.raises(EventError, match="late"):
+        numbers.detect({"Order": table})

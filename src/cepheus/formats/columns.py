@@ -42,6 +42,7 @@ _PLAIN: dict[ValueType, frozenset[type]] = {
     ValueType.LIST: frozenset(),  # each is looked at by itself
 }
 _NUMBERS = {ValueType.INT, ValueType.FLOAT}
+_PERIOD = "pandas.period"
 _FIRST_CALENDAR_TIME = -62_135_596_800_000_000  # the year 1, where ISO 8601 as we read it begins
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
@@ -259,8 +260,8 @@ class TypedColumn:
         """Return one cell as the expected type."""
         kind = self.array.type
         try:
-            if isinstance(kind, pa.BaseExtensionType) and from_arrow(kind.storage_type) in _NUMBERS:
-                raise TypeError(kind)  # a period of pandas is kept as a number, which says nothing by itself
+            if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == _PERIOD:
+                raise TypeError(kind)  # it is kept as a number, which says nothing by itself
             return coerce_value(self.raw(row), expected, unit)
         except _FAILURES:
             raise EventError.of("type", f"a value of the column's type ({self.array.type}) cannot be read") from None
