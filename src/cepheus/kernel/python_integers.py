@@ -34,6 +34,15 @@ def _are_integers(*kinds: Any) -> bool:
     return all(isinstance(kind, types.Integer | types.Boolean | types.IntegerLiteral) for kind in kinds)
 
 
+def _may_be_beyond(kind: Any) -> bool:
+    """Whether an integer of a type may be above the greatest of 64 bits with a sign, as such a literal is."""
+    return bool(getattr(kind, "literal_type", kind) == types.uint64)
+
+
+def signed(a: Any) -> Any:
+    """``a``, an integer, in 64 bits with a sign."""
+
+
 def add(a: Any, b: Any) -> Any:
     """``a + b``."""
 
@@ -50,6 +59,10 @@ def divide(a: Any, b: Any) -> Any:
     """``a // b``."""
 
 
+def remainder(a: Any, b: Any) -> Any:
+    """``a % b``."""
+
+
 def raise_to(a: Any, b: Any) -> Any:
     """``a ** b``: of integers, to a power that is not negative."""
 
@@ -62,8 +75,24 @@ def shift_back(a: Any, b: Any) -> Any:
     """``a >> b``."""
 
 
+def both_bits(a: Any, b: Any) -> Any:
+    """``a & b``."""
+
+
+def either_bits(a: Any, b: Any) -> Any:
+    """``a | b``."""
+
+
+def other_bits(a: Any, b: Any) -> Any:
+    """``a ^ b``."""
+
+
 def negate(a: Any) -> Any:
     """``-a``."""
+
+
+def turn(a: Any) -> Any:
+    """``~a``."""
 
 
 def absolute(a: Any) -> Any:
@@ -91,10 +120,15 @@ _OPERATORS: dict[Any, Any] = {
     operator.sub: subtract,
     operator.mul: multiply,
     operator.floordiv: divide,
+    operator.mod: remainder,
     operator.pow: raise_to,
     operator.lshift: shift,
     operator.rshift: shift_back,
+    operator.and_: both_bits,
+    operator.or_: either_bits,
+    operator.xor: other_bits,
     operator.neg: negate,
+    operator.invert: turn,
 }
 _CALLED: dict[Any, tuple[int, Any]] = {
     abs: (1, absolute),
@@ -107,8 +141,22 @@ _CALLED: dict[Any, tuple[int, Any]] = {
 }
 """What is called instead of a function of Python that has so many arguments."""
 
+_OURS = frozenset((*_OPERATORS.values(), *(function for _, function in _CALLED.values())))
 _SAFE = frozenset((min, max, len, range, bool))
 """Functions to integers that cannot leave 64 bits."""
+
+
+@overload(signed, strict=False)
+def _signed(a: Any) -> Callable[..., Any]:
+    if not _may_be_beyond(a):
+        return lambda a: types.int64(a)  # noqa: PLW0108
+
+    def compute(a: Any) -> Any:
+        if a > types.uint64(_MOST):
+            raise OverflowError("more than 64 bits")
+        return types.int64(a)
+
+    return compute
 
 
 @overload(add, strict=False)
@@ -117,7 +165,7 @@ def _add(a: Any, b: Any) -> Callable[..., Any]:
         return lambda a, b: a + b
 
     def compute(a: Any, b: Any) -> Any:
-        one, other = types.int64(a), types.int64(b)
+        one, other = signed(a), signed(b)
         if (other > 0 and one > _MOST - other) or (other < 0 and one < _LEAST - other):
             raise OverflowError("more than 64 bits")
         return one + other
@@ -131,7 +179,7 @@ def _subtract(a: Any, b: Any) -> Callable[..., Any]:
         return lambda a, b: a - b
 
     def compute(a: Any, b: Any) -> Any:
-        one, other = types.int64(a), types.int64(b)
+        one, other = signed(a), signed(b)
         if (other < 0 and one > _MOST + other) or (other > 0 and one < _LEAST + other):
             raise OverflowError("more than 64 bits")
         return one - other
@@ -145,10 +193,11 @@ def _multiply(a: Any, b: Any) -> Callable[..., Any]:
         return lambda a, b: a * b
 
     def compute(a: Any, b: Any) -> Any:
-        about = float(a) * float(b)
+        one, other = signed(a), signed(b)
+        about = float(one) * float(other)
         if abs(about) > _SURELY_TOO_LARGE:
             raise OverflowError("more than 64 bits")
-        product = types.int64(types.uint64(a) * types.uint64(b))  # which may begin again from the other end
+        product = types.int64(types.uint64(one) * types.uint64(other))  # which may begin again from the other end
         if abs(about) > _SURELY_NOT and (product < 0) != (about < 0):
             raise OverflowError("more than 64 bits")
         return product
@@ -162,11 +211,17 @@ def _divide(a: Any, b: Any) -> Callable[..., Any]:
         return lambda a, b: a // b
 
     def compute(a: Any, b: Any) -> Any:
-        if b == -1 and a == _LEAST:
+        one, other = signed(a), signed(b)
+        if other == -1 and one == _LEAST:
             raise OverflowError("more than 64 bits")
-        return types.int64(a) // types.int64(b)
+        return one // other
 
     return compute
+
+
+@overload(remainder, strict=False)
+def _remainder(a: Any, b: Any) -> Callable[..., Any]:
+    return (lambda a, b: signed(a) % signed(b)) if _are_integers(a, b) else lambda a, b: a % b
 
 
 @overload(raise_to, strict=False)
@@ -175,9 +230,9 @@ def _raise_to(a: Any, b: Any) -> Callable[..., Any]:
         return lambda a, b: a**b
 
     def compute(a: Any, b: Any) -> Any:
-        if b < 0:
+        base, left, power = signed(a), signed(b), 1
+        if left < 0:
             raise ValueError("an integer to a negative power is no integer")
-        base, left, power = types.int64(a), types.int64(b), 1
         while left > 0:
             if left & 1:
                 power = multiply(power, base)
@@ -195,9 +250,12 @@ def _shift(a: Any, b: Any) -> Callable[..., Any] | None:
         return None
 
     def compute(a: Any, b: Any) -> Any:
-        if b < 0 or (b > 62 and a != 0):
+        one, by = signed(a), signed(b)
+        if one == -1 and by == 63:
+            return types.int64(_LEAST)
+        if by < 0 or (by > 62 and one != 0):
             raise OverflowError("more than 64 bits")
-        return multiply(a, types.int64(1) << min(types.int64(b), 62))
+        return multiply(one, types.int64(1) << min(by, 62))
 
     return compute
 
@@ -208,11 +266,34 @@ def _shift_back(a: Any, b: Any) -> Callable[..., Any] | None:
         return None
 
     def compute(a: Any, b: Any) -> Any:
-        if b < 0:
+        one, by = signed(a), signed(b)
+        if by < 0:
             raise ValueError("negative shift count")
-        return types.int64(a) >> min(types.int64(b), 63)
+        return one >> min(by, 63)
 
     return compute
+
+
+def _of_bits(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Callable[..., Any]]:
+    """An operation on bits: where one side may be beyond 64 bits with a sign, on those without one."""
+
+    def choose(a: Any, b: Any) -> Callable[..., Any]:
+        if not _are_integers(a, b) or not (_may_be_beyond(a) or _may_be_beyond(b)):
+            return lambda a, b: compute(a, b)  # noqa: PLW0108
+
+        def computed(a: Any, b: Any) -> Any:
+            if a < 0 or b < 0:
+                raise OverflowError("more than 64 bits")
+            return signed(compute(types.uint64(a), types.uint64(b)))
+
+        return computed
+
+    return choose
+
+
+overload(both_bits, strict=False)(_of_bits(operator.and_))
+overload(either_bits, strict=False)(_of_bits(operator.or_))
+overload(other_bits, strict=False)(_of_bits(operator.xor))
 
 
 @overload(negate, strict=False)
@@ -220,15 +301,22 @@ def _negate(a: Any) -> Callable[..., Any]:
     return (lambda a: subtract(0, a)) if _are_integers(a) else lambda a: -a
 
 
+@overload(turn, strict=False)
+def _turn(a: Any) -> Callable[..., Any] | None:
+    return (lambda a: -1 - signed(a)) if _are_integers(a) else None
+
+
 @overload(absolute, strict=False)
 def _absolute(a: Any) -> Callable[..., Any]:
-    return (lambda a: subtract(0, a) if a < 0 else types.int64(a)) if _are_integers(a) else lambda a: abs(a)  # noqa: PLW0108
+    return (lambda a: subtract(0, a) if a < 0 else signed(a)) if _are_integers(a) else lambda a: abs(a)  # noqa: PLW0108
 
 
 def _within(compute: Callable[[Any], Any]) -> Callable[[Any], Callable[..., Any]]:
     """A function to integers, which its argument must not be too large for."""
 
     def choose(a: Any) -> Callable[..., Any]:
+        if _are_integers(a):
+            return lambda a: signed(a)  # noqa: PLW0108
         if not isinstance(a, types.Float):
             return lambda a: compute(a)  # noqa: PLW0108  # Numba asks for the name of the argument
 
@@ -316,14 +404,34 @@ class _KnowsAll(_Pass):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         """Look at what every call gives."""
-        ours = {*_OPERATORS.values(), *(function for _, function in _CALLED.values())}
         for block in state.func_ir.blocks.values():
             for call in block.find_exprs(op="call"):
                 gives = state.typemap[next(s.target.name for s in block.find_insts(ir.Assign) if s.value is call)]
-                known = _callee(state.func_ir, call) in (*ours, *_SAFE)
+                known = _callee(state.func_ir, call) in (*_OURS, *_SAFE)
                 if not known and isinstance(gives, types.Integer | types.BaseTuple):
                     raise NumbaError("this may give an integer of more than 64 bits", loc=call.loc)
+            self._look_at_large_ones(state, block)
         return False
+
+    @staticmethod
+    def _look_at_large_ones(state: Any, block: Any) -> None:
+        """Let literals beyond 64 bits with a sign go only where somebody here looks at them, or into comparisons."""
+        for statement in block.body:
+            large = [each.name for each in statement.list_vars() if _may_be_beyond(state.typemap[each.name])]
+            value = getattr(statement, "value", None)
+            match value:
+                case _ if not large or isinstance(statement, ir.Del):
+                    continue
+                case ir.Const() | ir.Global() | ir.FreeVar():
+                    continue
+                case ir.Var() if _may_be_beyond(state.typemap[statement.target.name]):
+                    continue
+                case ir.Expr(op="binop" | "inplace_binop"):
+                    continue
+                case ir.Expr(op="call") if _callee(state.func_ir, value) in _OURS:
+                    continue
+                case _:
+                    raise NumbaError("this integer has more than 64 bits", loc=statement.loc)
 
 
 class PythonIntegers(CompilerBase):

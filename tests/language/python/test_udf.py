@@ -116,6 +116,23 @@ def check(made: PythonRule[Any], function: Callable[[Given], float]) -> None:
     assert sum(value is not None for value in known) > 20
 
 
+def test_a_literal_beyond_64_bits_with_a_sign_leaves_no_value() -> None:
+    @udf
+    def distant(x: int) -> int:
+        far = 18446744073709551615
+        return x if x < 7 else x + far
+
+    @rule
+    def found(given: Given) -> Whole:
+        return Whole(value=distant(given.x))
+
+    assert distant.compiled
+    program = cepheus.compile(found)
+    for engine in ("reference", "columns", "automata"):
+        answers = [each.get("value") for each in program.detect(EVENTS, engine=engine).to_dicts()]
+        assert answers == [given.x if given.x < 7 else None for given in EVENTS]
+
+
 def test_a_function_gives_what_it_says() -> None:
     with pytest.raises(RuleError, match="'halves' gives a double, and says that it gives another type"):
 
