@@ -179,6 +179,23 @@ def arrow_table(given: Any) -> pa.Table:
         raise unreadable(given, error) from None
 
 
+def table_of(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """Make a table of columns of values; EventError with column and row if values do not allow it.
+
+    >>> table_of({"a": [1, None], "b": [None, "x"]}).to_pylist()
+    [{'a': 1, 'b': None}, {'a': None, 'b': 'x'}]
+    """
+    arrays: dict[str, pa.Array] = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = pa.array(values)
+        except LIBRARY_FAILURES as error:
+            raise EventError(
+                [_culprit_in(name, values) or Diagnostic("type", f"the column '{name}' cannot be read: {error}")]
+            ) from None
+    return pa.table(arrays)
+
+
 def _without_views(table: pa.Table) -> pa.Table:
     """The table with plain texts instead of views of them, as Polars has: Arrow can neither sort nor take those."""
     for place, field in enumerate(table.schema):
@@ -204,14 +221,20 @@ def _culprit(given: Any) -> Diagnostic | None:
             values = list(given[name])
         except LIBRARY_FAILURES:
             return None
-        if _is_column(values):
-            continue
-        good, bad = 0, len(values)  # so many values make a column, and so many do not
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            good, bad = (middle, bad) if _is_column(values[:middle]) else (good, middle)
-        return _described(str(name), values, good)
+        culprit = _culprit_in(str(name), values)
+        if culprit is not None:
+            return culprit
     return None
+
+
+def _culprit_in(name: str, values: Sequence[Any]) -> Diagnostic | None:
+    if _is_column(values):
+        return None
+    good, bad = 0, len(values)  # so many values make a column, and so many do not
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if _is_column(values[:middle]) else (good, middle)
+    return _described(name, values, good)
 
 
 def _described(column: str, values: Sequence[Any], row: int) -> Diagnostic:

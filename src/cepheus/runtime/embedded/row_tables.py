@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheus.core.batch import python_values
-from cepheus.core.errors import EventError, OptionError, RuleError, did_you_mean
+from cepheus.core.errors import EventError, OptionError, Place, RuleError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import ReferenceSearch
 from cepheus.engine.rows.columns import one_array
 from cepheus.engine.rows.engine import RowEngine
-from cepheus.formats.parquet_arrow import arrow_table
+from cepheus.formats.parquet_arrow import arrow_table, table_of
+from cepheus.formats.problems import shown
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
 from cepheus.rules.rows.matches import rows_given
@@ -29,6 +31,8 @@ ENGINES = ("auto", "rows", "reference")
 
 _NOT_A_NUMBER = float("nan")
 """The one that is a key of partitions: it equals itself there."""
+
+_ROWS = "give an Arrow table, a frame of pandas or Polars, or a list of dicts"
 
 RowSource = ArrowTable | Iterable[Record]
 """Rows: a table, a frame, or dicts."""
@@ -94,8 +98,23 @@ def _by_reference(query: RowQuery, table: pa.Table, types: dict[str, ValueType])
 def _table(rows: RowSource) -> pa.Table:
     if isinstance(rows, ArrowTable):
         return arrow_table(rows)
+    if isinstance(rows, str | bytes | os.PathLike):
+        hint = "read the file first, as with pyarrow.csv.read_csv or pandas.read_parquet"
+        raise EventError.of("events", f"{shown(rows)} is not a table: rows are not read from files here", hint=hint)
+    if isinstance(rows, Mapping):
+        hint = "make a table of it: pyarrow.table(..), or a frame"
+        raise EventError.of("events", "a dict of columns is not a table", hint=hint)
+    if not isinstance(rows, Iterable):
+        raise EventError.of("events", f"{shown(rows)} is not a table", hint=_ROWS)
     records = list(rows)
-    return arrow_table(pa.Table.from_pylist(records))
+    for place, record in enumerate(records, 1):
+        if not isinstance(record, Mapping):
+            raise EventError.of("events", f"{shown(record)} is not a row", place=Place("row", place), hint=_ROWS)
+    names = dict.fromkeys(name for record in records for name in record)
+    odd = next((name for name in names if not isinstance(name, str)), None)
+    if odd is not None:
+        raise EventError.of("events", f"{odd!r} is not the name of a column", hint="names of columns are texts")
+    return table_of({name: [record.get(name) for record in records] for name in names})
 
 
 def column_types(schema: pa.Schema, query: RowQuery) -> dict[str, ValueType]:
