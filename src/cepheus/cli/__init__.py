@@ -7,6 +7,7 @@ and completion answer at once.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -96,6 +97,9 @@ def main() -> None:
 
     0 is success, 1 a finding or bad input, 2 wrong usage, 130 an interruption.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a sign that the terminal does not have is no reason to stop
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what went wrong with a connection, commands say themselves
     try:
         app(prog_name="cepheus")
