@@ -19,6 +19,7 @@ from cepheus.core.distribution import Biased, Distribution, Mixture, Normal, Uni
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.options import Duration, RunKeywords, RunOptions, microseconds_of
 from cepheus.language.tesla.print import format_rules
+from cepheus.learning.hints import names_of
 from cepheus.learning.history import Column, Floats, History, Ints, TypeEvents
 from cepheus.learning.reading import HistoryInput, read_history
 from cepheus.rules.model import ErrorDeclaration, RuleSet
@@ -83,7 +84,7 @@ def learn_error(
     """
     run = RunOptions.of(**options)
     found = History.of(read_history(history, run))
-    names, sources = tuple(keys), tuple(per)
+    names, sources = names_of(keys), names_of(per)
     reach = 0 if slack is None else microseconds_of(slack)
     events, column = _measured(found, attribute, (*names, *sources))
     if against is None:

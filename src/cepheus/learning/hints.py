@@ -47,13 +47,13 @@ class Hints:
     ) -> Hints:
         """Read hints as users write them."""
         return cls(
-            frozenset(types),
+            frozenset(names_of(types)),
             terminator,
             _length("window", window),
             _length("longest", longest),
-            tuple(ignore),
-            frozenset(keys),
-            tuple(trust),
+            names_of(ignore),
+            frozenset(names_of(keys)),
+            names_of(trust),
         )
 
     def ignores(self, event_type: str, attribute: str) -> bool:
@@ -98,6 +98,15 @@ class Hints:
             columns = {each: column for each, column in events.columns.items() if not self.ignores(name, each)}
             kept[name] = replace(events, columns=columns)
         return replace(history, types=kept)
+
+
+def names_of(given: Iterable[str]) -> tuple[str, ...]:
+    """Names as users give them: several, or a single one.
+
+    >>> names_of("Temp"), names_of(["Temp", "Smoke"])
+    (('Temp',), ('Temp', 'Smoke'))
+    """
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _length(name: str, duration: Duration | None) -> int | None:
