@@ -29,13 +29,13 @@ def fmt(
     for path in rules:
         try:
             before = read_text(path)
-            if path.suffix == SQL_EXTENSION:
+            if path.suffix.lower() == SQL_EXTENSION:
                 raise UnsupportedError.of(
                     "unsupported",
                     f"'{path}' is SQL, which has no layout of its own here",
                     hint="leave it out, or use a formatter of SQL that knows MATCH_RECOGNIZE",
                 )
-            reformat = etalis.reformat if path.suffix == ETALIS_EXTENSION else tesla.reformat
+            reformat = etalis.reformat if path.suffix.lower() == ETALIS_EXTENSION else tesla.reformat
             after = reformat(before, str(path))
             if before == after:
                 continue

@@ -23,7 +23,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
-from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Place, did_you_mean
+from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Place, did_you_mean, similar_file
 from cepheus.core.time import parse_duration
 
 T = TypeVar("T")
@@ -231,12 +231,7 @@ class TomlFile:
         self.path = path
         self._code = code
         self.findings: list[Diagnostic] = []
-        try:
-            content = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise OptionError.of("file", f"there is no file '{path}'") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise OptionError.of("file", f"cannot read '{path}': {error}") from None
+        content = _text_of(path)
         try:
             self.values: dict[str, Any] = tomllib.loads(content)
         except tomllib.TOMLDecodeError as error:
@@ -373,3 +368,22 @@ def _inside(names: list[str], counts: Mapping[str, int]) -> KeyPath:
         if len(path) == 1 and path[0] in counts:
             path.append(counts[str(path[0])])
     return tuple(path)
+
+
+def _text_of(path: Path) -> str:
+    """The text of a file, which must be UTF-8."""
+    if path.is_dir():
+        raise OptionError.of("file", f"'{path}' is a folder", hint="name a file in it that ends in .toml")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise OptionError.of("file", f"there is no file '{path}'", hint=similar_file(path)) from None
+    except OSError as error:
+        raise OptionError.of("file", f"cannot read '{path}': {error.strerror or error}") from None
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        place = Place(str(path), data.count(b"\n", 0, error.start) + 1)
+        hint = "save the file as UTF-8, and make sure that it is a file in TOML"
+        raise OptionError.of("utf-8", message, place=place, hint=hint) from None

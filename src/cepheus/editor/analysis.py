@@ -37,7 +37,7 @@ def language_of(name: str, text: str) -> Language:
     >>> language_of("a.etalis", "").value, language_of("untitled", "p(X) <- q(X).").value
     ('etalis', 'etalis')
     """
-    suffix = PurePath(name).suffix
+    suffix = PurePath(name).suffix.lower()
     if suffix == SQL_EXTENSION or (suffix == "" and is_sql(text)):
         return Language.SQL
     if suffix == ETALIS_EXTENSION:

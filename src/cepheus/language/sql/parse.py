@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.errors import Diagnostic, Place, RuleError
 from cepheus.core.source import Source, Span
 from cepheus.language.sql.clauses import Clauses, split_clauses
 from cepheus.language.sql.expressions import Scope, build_expression
@@ -47,7 +47,8 @@ def parse_queries(text: str, name: str = "<query>") -> tuple[RowQuery, ...]:
     if mistakes:
         raise RuleError(mistakes)
     if not queries:
-        raise RuleError.of("query", "there is no query here", hint="write MATCH_RECOGNIZE ( .. )")
+        place = None if name.startswith("<") else Place(name)
+        raise RuleError.of("query", "there is no query here", place=place, hint="write MATCH_RECOGNIZE ( .. )")
     return queries
 
 

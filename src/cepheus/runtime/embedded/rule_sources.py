@@ -122,7 +122,7 @@ def read_text(path: Path) -> str:
         raise OptionError.of("file", f"there is no file '{path}'", hint=similar_file(path))
     if path.is_dir():
         raise OptionError.of("file", f"'{path}' is a folder", hint=f"name its rule files, as in {path}/*{EXTENSION}")
-    if path.suffix not in (EXTENSION, ETALIS_EXTENSION, SQL_EXTENSION):
+    if path.suffix.lower() not in (EXTENSION, ETALIS_EXTENSION, SQL_EXTENSION):
         _refuse_events(path)
     try:
         data = path.read_bytes()
@@ -151,7 +151,7 @@ def _refuse_events(path: Path) -> None:
 
 def _read_file(path: Path, unit: TimeUnit) -> RuleSet:
     text = read_text(path)
-    match path.suffix:
+    match path.suffix.lower():
         case ".etalis":
             return etalis.parse(text, str(path), unit)
         case ".sql":
@@ -178,5 +178,5 @@ def _read_files(paths: Sequence[Path], unit: TimeUnit) -> RuleSet:
 
 def _names_a_file(text: str) -> bool:
     return len(text.splitlines()) == 1 and (
-        text.endswith((EXTENSION, ETALIS_EXTENSION, SQL_EXTENSION)) or os.path.isfile(text)
+        text.lower().endswith((EXTENSION, ETALIS_EXTENSION, SQL_EXTENSION)) or os.path.isfile(text)
     )

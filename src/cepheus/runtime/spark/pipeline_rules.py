@@ -78,7 +78,7 @@ def files_of(places: tuple[str, ...]) -> list[Path]:
     found: list[Path] = []
     for path in map(Path, places):
         if path.is_dir():
-            found += sorted(each for each in path.iterdir() if each.suffix in _EXTENSIONS)
+            found += sorted(each for each in path.iterdir() if each.suffix.lower() in _EXTENSIONS)
         else:
             found.append(path)
     return found
