@@ -35,7 +35,7 @@ SEE_DEVICES = "`cepheus doctor` lists the devices"
 """Where names of devices are found."""
 
 Duration = int | str | timedelta
-"""Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
+"""A text such as ``10s`` or ``5 min``, a timedelta, or microseconds, whatever unit times of events are in."""
 
 END = "end"
 """Lets a finite input go on to the end of every timer that was set."""
@@ -80,7 +80,8 @@ class RunKeywords(TypedDict, total=False):
     that pays; the answer is the same, in the same order. ``device`` names the OpenCL device that ``engine="device"``
     works with, by a part of its name. ``calculus`` says how probabilities are worked out.
 
-    ``lateness`` is how far events may be out of order. Integer times, and integers in attributes of type timestamp,
+    ``lateness`` is how far events may be out of order, as ``"5 s"`` or a timedelta; a mere number is microseconds,
+    whatever the ``time_unit``. Integer times, and integers in attributes of type timestamp,
     are in ``time_unit``, microseconds if none is given. Times of events that are texts are ISO 8601, or as
     ``time_format`` says (``%d.%m.%Y %H:%M``). With ``sort`` all events wait for the end of the input and are put into
     the order of time, however disordered they come. Times that make no sense in their unit give a CepheusWarning

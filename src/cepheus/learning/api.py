@@ -52,7 +52,8 @@ def learn(
     Labels may be off by ``slack`` in either direction; if it is not given, how late they come is estimated. Hints of an
     expert: the only ``types`` that matter, the ``terminator``, how far back rules look (``window``) or may look
     (``longest``), attributes to ``ignore`` (``Temp.battery``, ``*.id``), attributes that are ``keys`` and never
-    compared with constants, attributes to ``trust`` though they look like the label.
+    compared with constants, attributes to ``trust`` though they look like the label. Durations are texts such as
+    ``60 s`` or timedeltas; a mere number is microseconds, whatever the ``time_unit``.
 
     Rules are judged by F1; with an ``alarm_cost`` by that cost of a false alarm, where a miss costs 1. The search ends
     after ``budget`` seconds with the best that it has; the same ``seed`` gives the same rules. With ``resume`` the
