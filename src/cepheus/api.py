@@ -30,6 +30,7 @@ from cepheus.core.schema import ID_FIELD, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.ties import TieCounts
+from cepheus.formats.named_columns import require_named
 from cepheus.formats.problems import BadEvents
 from cepheus.language.python.handlers import Handler, handlers_of
 from cepheus.notebook.found import Found
@@ -340,6 +341,7 @@ class Program:
             return self._found(_detect_frames(session, catalog, events, options), sources)
         if isinstance(events, Event | Mapping | AsEvent):
             events = [cast("Given", events)]
+        require_named(events, options.columns)
         composites: EventBatch = session.feed(cast("EventBatch | ArrowTable | Iterable[Given]", events))
         if late and options.on_bad_event is OnBadEvent.STOP:
             place = place_of_late(late[0], events, options.columns.id or ID_FIELD)

@@ -34,8 +34,9 @@ from cepheus.formats.event_fields import (
     type_of,
     uncertain_field,
 )
+from cepheus.formats.named_columns import NamedColumns
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
-from cepheus.formats.rows import Numbers, Rows, pick
+from cepheus.formats.rows import ArrayRows, Numbers, Rows, pick
 from cepheus.formats.written_times import read_by_format
 
 
@@ -66,6 +67,7 @@ class IntakeOptions:
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
     leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
     ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
+    ``named`` is shown the names of columns.
     ``check`` is told the first times that are mere numbers. ``time_format`` is how times are written as texts, by
     default as ISO 8601.
     """
@@ -81,6 +83,7 @@ class IntakeOptions:
     intervals: bool = False
     check: TimeCheck | None = None
     time_format: str | None = None
+    named: NamedColumns | None = None
 
 
 _FILE_OF_ONE_TYPE = "give the type of all its events together with the file"
@@ -118,6 +121,8 @@ class Intake:
         findings = list(findings)
         self.read += len(rows) + len(findings)
         faults: Faults = {}
+        if self._options.named is not None and self._options.named.missing:
+            self._options.named.look(rows.names(), Place(self._name), all_there=isinstance(rows, ArrayRows))
         types, codes, all_known = self._types(rows, faults)
         if not all_known:
             relevant = np.flatnonzero(codes >= 0)

@@ -179,6 +179,8 @@ class EventFile:
 
     def _wanted(self, names: Sequence[str]) -> Sequence[str]:
         """Columns that no rule names stay on the disk."""
+        if self.options.named is not None:
+            self.options.named.look(names, Place(str(self.path)), all_there=True)
         types = self.options.schema.values()
         if self.options.keep_all or (self.options.intervals and any(map(is_unnamed, types))):
             return names

@@ -48,6 +48,7 @@ from cepheus.formats.event_fields import (
 )
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, argument_name, named
+from cepheus.formats.named_columns import NamedColumns
 from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, check_type_column
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.formats.rows import NumberedRows, Numbers, Rows
@@ -102,6 +103,7 @@ class Admission:
         self._numbers: list[int] = []
         self._many = False
         self._columns = options.columns
+        self.named = NamedColumns(options.columns, strict=options.strict)
         self._type_key, self._time_key = options.columns.type, options.columns.time
         self._sequence, self._probability_key = options.columns.sequence, options.columns.probability
         self._start_key: str | None = options.columns.start
@@ -192,6 +194,8 @@ class Admission:
         plan = self._plan(given.get(self._type_key), given)
         if plan is None:
             return None
+        if self.named.missing:
+            self.named.look(given)
         if self._intervals:
             given = self._named(given, plan)
         raw_time, raw_id = given.get(self._time_key), given.get(plan.id_field)
@@ -272,6 +276,7 @@ class Admission:
             check=self._check,
             time_format=self._time_format,
             id_prefix=prefix,
+            named=self.named,
         )
         intake = Intake("events", options, bad, counts_rows=True)
         batch = intake.chunk(rows, range(1, len(rows) + 1), numbers).batch

@@ -23,6 +23,7 @@ from cepheus.engine.assembly.ending import end_input, require_end
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.intake import Chunk, IntakeOptions
+from cepheus.formats.named_columns import NamedColumns
 from cepheus.formats.problems import BadEvents, shown
 from cepheus.formats.read import EventFile, open_files
 from cepheus.rules.check import Checked
@@ -155,6 +156,8 @@ class FileDetection:
         self._expected = ExpectedTypes(checked.inputs)
         self.bad = BadEvents(options.on_bad_event)
         self.tally = Tally(checked.equal_types)
+        paths, type_names = _paths(files, of_type)
+        self._named = NamedColumns(options.columns, refuse=len(paths) == 1, strict=options.strict)
         intake = IntakeOptions(
             self._expected,
             options.unit,
@@ -163,8 +166,8 @@ class FileDetection:
             intervals=bool(checked.rules.interval_rules),
             check=self._times,
             time_format=options.time_format,
+            named=self._named,
         )
-        paths, type_names = _paths(files, of_type)
         self.files = open_files(paths, intake, self.bad, type_names=type_names)
         self._engine = engine(self.tally)
 
@@ -192,6 +195,7 @@ class FileDetection:
             composites = self._engine.feed(batch)
             tally.count(composites)
             yield composites
+        self._named.tell()
         composites = self._engine.finish(last)
         tally.count(composites)
         tally.ties = self._engine.ties

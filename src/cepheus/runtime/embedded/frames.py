@@ -10,6 +10,7 @@ from cepheus.core.options import ColumnNames, OnBadEvent, RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import TimeCheck
 from cepheus.formats.intake import Intake, IntakeOptions
+from cepheus.formats.named_columns import NamedColumns
 from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns
 from cepheus.formats.problems import BadEvents
 from cepheus.runtime.embedded.admission import ArrowTable, one_array
@@ -36,6 +37,7 @@ def read_frames(
     """
     late = 0
     check = TimeCheck.of(options.time_unit, strict=options.strict)
+    named = NamedColumns(options.columns, refuse=len(frames) == 1, strict=options.strict)
     batches = []
     for name, frame in frames.items():
         table = arrow_table(frame)
@@ -51,6 +53,7 @@ def read_frames(
             intervals=intervals,
             check=check,
             time_format=options.time_format,
+            named=named,
         )
         rows = range(table.num_rows)
         chunk = Intake(name, intake, bad, counts_rows=True).chunk(
@@ -63,4 +66,5 @@ def read_frames(
             raise late_event(name, int(chunk.batch.times[first]), options.lateness or 0, chunk.place_of(first))
         late += len(ordered.late)
         batches.append(EventBatch.concat([ordered.ready, buffer.flush()]))
+    named.tell()
     return batches, late

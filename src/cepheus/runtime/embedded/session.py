@@ -101,8 +101,7 @@ class Session:
         self._take_for_instants()
         self._subscriptions = Subscriptions()
         self._watch = ProgressWatch()
-        self._fed = 0
-        self._late = 0
+        self._fed = self._late = 0
         self._composite: Counter[str] = Counter()
         self._earlier_ties = TieCounts.none()
         self._stopped: str | None = None
@@ -193,6 +192,7 @@ class Session:
         if self._stopped is not None:
             return Composites.around(EventBatch.empty(), self._options.unit)
         try:
+            self._admission.named.tell()
             return self._process(self.buffer.flush(), over=True)
         finally:
             self._stopped = "the session is closed"
@@ -388,6 +388,7 @@ class Session:
             self._watch.begin(self._engine)
         check = self._check if self._check.unit is options.unit else None
         self._admission = Admission(options, check, self._admission.bad)
+        self._admission.named.missing.clear()  # the events before may have had them
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
         self._expect(catalog)
         self.buffer = self._new_buffer()
