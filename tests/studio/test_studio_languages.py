@@ -103,6 +103,7 @@ def test_mistakes_in_python_are_told_at_their_place() -> None:
         ("last(Temp).witin('5 min')", "did you mean 'within'"),
         ("when(Temp.value > agg.avg(Temp.value))", "this has no window"),
         ("x = f'{temp.value}'", "write fn.concat"),
+        ("Temp.value > 45", "stands by itself asks nothing"),
     ):
         with pytest.raises(RuleError, match=found) as refused:
             read_text(HEAD + RULE.replace("when(Temp.value > 45)", wrong))

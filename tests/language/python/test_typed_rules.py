@@ -326,6 +326,17 @@ def test_what_has_no_window_is_no_part_of_a_rule(name: str, use: str, tmp_path: 
     assert f".{end}(" in (finding.hint or "")
 
 
+@pytest.mark.parametrize("condition", ["temp.value > 60", "temp.value + 1", "~(temp.value > 60)"])
+def test_a_condition_that_nobody_asks_is_refused(condition: str, tmp_path: Path) -> None:
+    text = PROGRAM.format(choice="last(Temp)").replace("    return", f"    {condition}\n    return")
+    with pytest.raises(RuleError, match="stands by itself asks nothing") as error:
+        run_program(tmp_path / "fire.py", text)
+    (finding,) = error.value.diagnostics
+    assert finding.span is not None
+    assert (finding.span.text, finding.span.line) == (condition, 12)
+    run_program(tmp_path / "asked.py", text.replace(condition, "require(temp.value > 60)"))
+
+
 def test_every_part_without_a_window_is_told_at_once_and_one_misspelt_is_mended(tmp_path: Path) -> None:
     text = PROGRAM.format(choice="last(Temp)")
     with pytest.raises(RuleError) as error:

@@ -160,11 +160,14 @@ def _shown(filename: str) -> str:
 
 
 def _span(frame: FrameType) -> Span | None:
-    source = source_of(frame.f_code.co_filename)
-    if source is None:
-        return None
     positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
-    if positions is None:
+    return None if positions is None else span_in(frame.f_code.co_filename, positions)
+
+
+def span_in(filename: str, positions: tuple[int | None, ...]) -> Span | None:
+    """What Python calls the positions of an instruction, lines before columns, in the text of a program."""
+    source = source_of(filename)
+    if source is None:
         return None
     line, end_line, column, end_column = positions
     lines = source.text.split("\n")

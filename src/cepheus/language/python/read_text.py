@@ -270,6 +270,8 @@ class _Reader:
                         self._assign(each, names)
                     case ast.Expr(value=ast.Constant()) | ast.Pass():
                         pass
+                    case ast.Expr(value=ast.Compare() | ast.BinOp() | ast.UnaryOp() as value):
+                        raise self._refusal(value, rules.FORGOTTEN, rules.ASK_IT)
                     case ast.Expr(value=value):
                         self._value(value, names)
                     case _:

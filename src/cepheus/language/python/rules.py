@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 from cepheus.core.distribution import parse_distribution
@@ -13,7 +15,7 @@ from cepheus.core.errors import CepheusError, OptionError, RuleError
 from cepheus.core.source import Span
 from cepheus.language.python.draft import Draft, EventInRule, Length, free_expression, length_of
 from cepheus.language.python.events import Composite, Event, event_type
-from cepheus.language.python.places import BUILDING, READING, Site, caller_names, here, site, source_of
+from cepheus.language.python.places import BUILDING, READING, Site, caller_names, here, site, source_of, span_in
 from cepheus.language.python.values import Symbol
 from cepheus.language.tesla.parse import parse
 from cepheus.language.tesla.print import format_rule, format_rules
@@ -234,6 +236,7 @@ def _read(
     finally:
         BUILDING.reset(token)
     rule.require_windows()
+    _refuse_forgotten(function)
     if not isinstance(made, composite):
         hint = f"end with 'return {composite.__name__}(..)'"
         raise RuleError.of("python-rule", f"the rule gives no {composite.__name__}", span=span, hint=hint)
@@ -260,6 +263,21 @@ def _read(
 
 def _span_of(value: object) -> Span | None:
     return value.node.span if isinstance(value, Symbol) else None
+
+
+FORGOTTEN = "a condition that stands by itself asks nothing"
+ASK_IT = "write require(..) around it, or when(..) if it is about the terminator alone"
+_CONDITIONS = ("COMPARE_OP", "UNARY_INVERT", "BINARY_OP")
+
+
+def _refuse_forgotten(function: Callable[..., object]) -> None:
+    """Refuse comparisons that stand by themselves: Python computes and forgets them."""
+    code = function.__code__ if inspect.isfunction(function) else None
+    for instruction, after in pairwise(() if code is None else dis.get_instructions(code)):
+        if instruction.opname in _CONDITIONS and after.opname == "POP_TOP":
+            at = instruction.positions
+            span = None if at is None or code is None else span_in(code.co_filename, tuple(at))
+            raise RuleError.of("python-rule", FORGOTTEN, span=span, hint=ASK_IT)
 
 
 def _definition(function: Callable[..., object]) -> Span | None:
