@@ -144,6 +144,16 @@ def test_an_unforeseen_error_is_an_apology(cepheus: Command, monkeypatch: pytest
     assert "CEPHEUS_DEBUG=1" in done.err
 
 
+def test_full_memory_is_no_bug(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("cepheus.runtime.embedded.rule_sources.read_rules", fill)
+    done = cepheus("check", "fire.tesla")
+    assert done.code == 1
+    assert done.err.startswith("The memory of this machine is full: give fewer events at a time")
+
+
 def test_an_interruption_exits_with_130(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

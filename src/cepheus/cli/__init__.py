@@ -110,6 +110,9 @@ def main() -> None:
         if leaving.code == 130:
             note("interrupted")
         raise
+    except MemoryError:
+        note("The memory of this machine is full: give fewer events at a time, shorter windows or a smaller --limit")
+        sys.exit(1)
     except Exception as error:  # the last line of defence: nothing above has foreseen it
         if os.environ.get("CEPHEUS_DEBUG"):
             traceback.print_exc()
