@@ -28,7 +28,7 @@ def check(
     facts: Facts = None,
     time_unit: Annotated[Unit, typer.Option(help="The unit of numbers without one in rules of ETALIS.")] = Unit.US,
 ) -> None:
-    """Check rules: exit with 0 if they are right, with 1 and all that is wrong with them on stderr if not.
+    """Check rules: exit with 0 if they are right, with 1 and what is wrong with them on stderr if not.
 
     Files are checked together, as one rule set.
     """
