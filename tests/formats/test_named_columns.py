@@ -82,3 +82,12 @@ def test_a_session_tells_when_it_ends_and_one_that_goes_on_does_not() -> None:
     wrong.feed(EVENTS)
     with pytest.warns(CepheusWarning, match="no column 'prb'"):
         wrong.close()
+
+
+def test_an_index_of_pandas_is_a_column() -> None:
+    frame = pd.DataFrame({"type": ["Temp"], "time": [1], "value": [50.0], "nr": ["a"]}).set_index("nr")
+    program = cepheus.compile("define Hot(v: double) from Temp(value > 45) where v = Temp.value")
+    (hot,) = program.detect(frame, id="nr", time_unit="s").to_events()
+    assert hot.made_of == ("a",)
+    with pytest.raises(cepheus.CepheusError, match="there is no column 'nrr'"):
+        program.detect(frame, id="nrr", time_unit="s")

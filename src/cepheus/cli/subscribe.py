@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,7 +40,7 @@ def subscribe(
 
 
 async def _subscribe(given: Access, patterns: list[str], count: int | None, timeout: float | None) -> int:
-    received = 0
+    received, whole = 0, (sys.stdout.encoding or "").lower() == "utf-8"
     async with await connected(given) as client:
         subscription = await client.subscribe(*patterns)
         note(f"subscribed at '{client.node}'")
@@ -48,6 +49,6 @@ async def _subscribe(given: Access, patterns: list[str], count: int | None, time
             if not events:
                 break
             for event in events[: None if count is None else count - received]:
-                print(json.dumps(event.to_dict(), ensure_ascii=False), flush=True)
+                print(json.dumps(event.to_dict(), ensure_ascii=not whole), flush=True)
                 received += 1
     return received

@@ -8,9 +8,12 @@ from dataclasses import replace
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError, Place, Severity, did_you_mean
 from cepheus.core.options import ColumnNames
+from cepheus.core.schema import ID_FIELD
 from cepheus.core.time import warn
 
 _MOST_NAMES = 8
+_USUAL = (ID_FIELD, "start", "probability")
+"""The names that these columns have unless others are given."""
 
 
 class NamedColumns:
@@ -28,10 +31,7 @@ class NamedColumns:
 
     def __init__(self, columns: ColumnNames, *, refuse: bool = False, strict: bool = False) -> None:
         given = {"id": columns.id, "start": columns.start, "probability": columns.probability}
-        usual = ColumnNames()
-        self.missing = {
-            name: field for field, name in given.items() if name is not None and name != getattr(usual, field)
-        }
+        self.missing = {name: field for field, name in given.items() if name not in (None, *_USUAL)}
         self.refuse = refuse
         self._strict = strict
         self._others: dict[str, None] = {}
@@ -41,7 +41,8 @@ class NamedColumns:
         for name in [name for name in self.missing if name in names]:
             del self.missing[name]
         if self.missing:
-            self._others |= dict.fromkeys(list(names)[: 100 * _MOST_NAMES])
+            if len(self._others) < 100 * _MOST_NAMES:
+                self._others |= dict.fromkeys(map(str, list(names)[: 100 * _MOST_NAMES]))
             if self.refuse and all_there:
                 raise EventError([replace(finding, place=place) for finding in self.findings()])
 
@@ -70,6 +71,9 @@ class NamedColumns:
 
 def require_named(given: object, columns: ColumnNames) -> None:
     """Refuse a table or frame that is all there is and lacks a column that was named; anything else passes."""
+    if isinstance(given, EventBatch) or not hasattr(given, "__arrow_c_stream__"):
+        return
     names = getattr(given, "column_names", getattr(given, "columns", None))  # of Arrow; of frames
-    if names is not None and not isinstance(given, EventBatch):
-        NamedColumns(columns, refuse=True).look(list(map(str, names)), all_there=True)
+    if names is not None:
+        index = getattr(getattr(given, "index", None), "names", ())  # of pandas, which gives it as columns
+        NamedColumns(columns, refuse=True).look(list(map(str, [*names, *index])), all_there=True)

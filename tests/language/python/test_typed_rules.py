@@ -326,7 +326,7 @@ def test_what_has_no_window_is_no_part_of_a_rule(name: str, use: str, tmp_path: 
     assert f".{end}(" in (finding.hint or "")
 
 
-@pytest.mark.parametrize("condition", ["temp.value > 60", "temp.value + 1", "~(temp.value > 60)"])
+@pytest.mark.parametrize("condition", ["temp.value > 60", "(temp.value > 60) | (temp.value < 3)", "~(temp.value > 60)"])
 def test_a_condition_that_nobody_asks_is_refused(condition: str, tmp_path: Path) -> None:
     text = PROGRAM.format(choice="last(Temp)").replace("    return", f"    {condition}\n    return")
     with pytest.raises(RuleError, match="stands by itself asks nothing") as error:

@@ -267,14 +267,14 @@ def _span_of(value: object) -> Span | None:
 
 FORGOTTEN = "a condition that stands by itself asks nothing"
 ASK_IT = "write require(..) around it, or when(..) if it is about the terminator alone"
-_CONDITIONS = ("COMPARE_OP", "UNARY_INVERT", "BINARY_OP")
 
 
 def _refuse_forgotten(function: Callable[..., object]) -> None:
     """Refuse comparisons that stand by themselves: Python computes and forgets them."""
     code = function.__code__ if inspect.isfunction(function) else None
     for instruction, after in pairwise(() if code is None else dis.get_instructions(code)):
-        if instruction.opname in _CONDITIONS and after.opname == "POP_TOP":
+        is_condition = instruction.opname in ("COMPARE_OP", "UNARY_INVERT") or instruction.argrepr in ("&", "|")
+        if is_condition and after.opname == "POP_TOP":
             at = instruction.positions
             span = None if at is None or code is None else span_in(code.co_filename, tuple(at))
             raise RuleError.of("python-rule", FORGOTTEN, span=span, hint=ASK_IT)

@@ -192,8 +192,9 @@ class Session:
         if self._stopped is not None:
             return Composites.around(EventBatch.empty(), self._options.unit)
         try:
+            made = self._process(self.buffer.flush(), over=True)
             self._admission.named.tell()
-            return self._process(self.buffer.flush(), over=True)
+            return made
         finally:
             self._stopped = "the session is closed"
             self._subscriptions.end()
