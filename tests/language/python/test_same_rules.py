@@ -66,10 +66,10 @@ def test_every_function_and_aggregate_has_its_name() -> None:
     from cepheus.language.python.functions import Functions, fn, python_function
 
     known = {python_function(name) for name, function in FUNCTIONS.items() if not function.local}
-    assert set(Functions.__annotations__) <= known
+    assert known == set(Functions.__annotations__), "what type checkers know"
     assert all(callable(getattr(fn, name)) for name in known)
     aggregates = {python_aggregate(exact_form(name)) for name in aggregate_names()}
-    assert set(Aggregates.__annotations__) <= aggregates
+    assert aggregates == set(Aggregates.__annotations__), "what type checkers know"
     assert all(hasattr(agg, name) for name in aggregates)
 
 
