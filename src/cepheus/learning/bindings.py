@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from cepheus.learning.counting import extremes_of
 from cepheus.learning.history import Floats, Ints, Truths, TypeEvents
 
 MOST_ROWS = 4_000_000
@@ -68,6 +67,8 @@ def extremes(bindings: Bindings, values: Floats, *, highest: bool) -> Floats:
     >>> extremes(table, np.array([1.0, 3.0, np.nan]), highest=True).tolist()
     [3.0, -inf]
     """
+    from cepheus.learning.counting import extremes_of  # compiled loops: Numba takes long to import
+
     return extremes_of(bindings.starts, values, highest)
 
 

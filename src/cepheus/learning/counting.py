@@ -10,10 +10,7 @@ import math
 import numpy as np
 
 from cepheus.kernel.compiled import compiled, inlined
-from cepheus.learning.history import Floats, Ints, Truths
-
-SEARCHED, F1, COST = 0, 1, 2
-"""What thresholds are judged by: their worth to the search, F1, or costs."""
+from cepheus.learning.history import COST, F1, Floats, Ints, Truths
 
 
 @inlined

@@ -18,6 +18,8 @@ from cepheus.core.values import ValueType
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Truths = NDArray[np.bool_]
+SEARCHED, F1, COST = 0, 1, 2
+"""What thresholds are judged by: their worth to the search, F1, or costs."""
 
 LEARNED_TYPES = (ValueType.BOOL, ValueType.INT, ValueType.FLOAT, ValueType.STRING)
 """Types of attributes that rules are learned over: times and lists are left alone."""

@@ -11,10 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from cepheus.learning.bindings import Bindings, extremes
-from cepheus.learning.counting import COST, F1, SEARCHED, best_thresholds, counted_where
 from cepheus.learning.drafts import Bound, Condition, Draft, attributes_of
 from cepheus.learning.hints import Hints
-from cepheus.learning.history import Column, Floats, History, Ints, Truths
+from cepheus.learning.history import COST, F1, SEARCHED, Column, Floats, History, Ints, Truths
 from cepheus.learning.terminators import is_category
 from cepheus.learning.traces import TERMINATOR, Traces
 
@@ -91,6 +90,8 @@ class Task:
 
     def worth_of(self, bindings: Bindings, mask: Truths) -> float:
         """What is left is worth, if only some rows are kept."""
+        from cepheus.learning.counting import counted_where  # compiled loops: Numba takes long to import
+
         return self.worth(*counted_where(bindings.trace, mask, self.gains, self.losses))
 
     def may_be_constant(self, event_type: str, column: Column) -> bool:
@@ -216,6 +217,8 @@ def thresholds(
     extreme = extremes(bindings, values, highest=above)
     order = np.argsort(-extreme if above else extreme)
     before = (0.0, 0.0, 1.0) if without is None else (*without, -1.0)
+    from cepheus.learning.counting import best_thresholds  # compiled loops: Numba takes long to import
+
     best, most, whole, worth = best_thresholds(
         extreme, order, bindings.traces, task.gains, task.losses, before, task.judge(final=final)
     )

@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 
 from cepheus.learning.bindings import Bindings, joined
-from cepheus.learning.counting import counted_where
 from cepheus.learning.drafts import Absence, Bound, Condition, Link, attributes_of, column_at, times_at, with_part
 from cepheus.learning.history import Column, Floats, Truths
 from cepheus.learning.learners.windows import roundest_duration
@@ -94,6 +93,8 @@ def _narrowest(state: State, task: Task, ruled: _Ruled) -> _Ruled:
 
 
 def _worth_where(state: State, task: Task, table: Bindings, mask: Truths) -> float:
+    from cepheus.learning.counting import counted_where  # compiled loops: Numba takes long to import
+
     found, alarms = counted_where(table.trace, mask, task.gains, task.losses)
     return task.worth(state.found - found, state.alarms - alarms)
 
