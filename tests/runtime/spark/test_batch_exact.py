@@ -119,3 +119,24 @@ def test_moments_beside_rules_whose_work_is_cut_by_time(spark: SparkSession) -> 
     assert len(wanted) == 3
     found = sorted((row.type, int(row.time.timestamp()), row.n) for row in detection.dataframe.collect())
     assert found == sorted((event.type, event.time // 1_000_000, event.attributes.get("n")) for event in wanted)
+
+
+@pytest.mark.parametrize("on_bad_event", ["stop", "skip"])
+def test_events_that_no_rule_reads_let_time_go_on(spark: SparkSession, on_bad_event: str) -> None:
+    """So do those that are declared; those that are bad, where they are skipped, do not."""
+    rules = """
+    event A()
+    event Tick(n: int)
+    define Silence(n: int) from every 10 s and $n = Count(A() within 10 s from now) where n=$n
+    """
+    rows = [("Tick", 1, 1), ("A", 12, None), ("Tick", 31, 1)]
+    if on_bad_event == "skip":
+        rows = [("Tick", -29, None), *rows, ("Tick", 61, None)]
+    frame = spark.createDataFrame(rows, "type string, time long, n long")
+    events = [{"type": kind, "time": time, "n": n} for kind, time, n in rows]
+    session = cepheus.compile(rules).start(time_unit="s", engine="reference", on_bad_event=on_bad_event)
+    wanted = [(event.time // 1_000_000, event["n"]) for event in session.feed(events).to_events()]
+    assert wanted == [(10, 0), (20, 1), (30, 0)]
+    for shards in (1, 2):
+        found = cepheus.spark.detect(rules, frame, shards=shards, time_unit="s", on_bad_event=on_bad_event)
+        assert sorted((int(row.time.timestamp()), row.n) for row in found.dataframe.collect()) == wanted

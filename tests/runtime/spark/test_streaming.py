@@ -109,6 +109,24 @@ def test_regular_moments_begin_with_the_first_event_of_all(spark: SparkSession, 
     assert sorted(map(tuple, rows)) == [(event.time // SECOND, event["n"]) for event in wanted]
 
 
+def test_regular_moments_begin_with_an_event_that_no_rule_reads(spark: SparkSession, tmp_path: Path) -> None:
+    """If its type is declared: it is an event of the stream like the others."""
+    rules = """
+    event Temp()
+    event Smoke(n: int?)
+    event Tick()
+    define Load(n: int) from every 10 s and $n = Count(Smoke(n > 5) within 10 s from now) where n=$n
+    """
+    firsts = [("Temp", 3, 9.0, 1), ("Smoke", 25, None, 9), ("Tick", 41, None, 0)]
+    for number, (kind, time, value, n) in enumerate(firsts):
+        write_file([{"type": kind, "time": time * SECOND, "area": "x", "value": value, "n": n}], tmp_path / "in", number)
+    found = cepheus.spark.detect(rules, stream_of(spark, tmp_path / "in"), lateness="0 seconds", shards=2)
+    query = found.dataframe.writeStream.format("memory").queryName("begun").trigger(availableNow=True).start()
+    query.awaitTermination()
+    rows = spark.table("begun").select(f.unix_seconds("time"), "n").collect()
+    assert sorted(map(tuple, rows)) == [(10, 0), (20, 0), (30, 1), (40, 0)]
+
+
 def test_a_stream_needs_a_watermark(spark: SparkSession, tmp_path: Path) -> None:
     write_file(make_events(3, seed=1), tmp_path, 0)
     events = stream_of(spark, tmp_path)

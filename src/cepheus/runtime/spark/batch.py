@@ -55,9 +55,9 @@ def _first_and_last(planned: Planned) -> tuple[int, int] | None:
     """The times of the first and the last event where rules have timers: time goes on in all shards alike."""
     from pyspark.sql import functions as f
 
-    if not planned.unfiltered:
+    if not planned.times:
         return None
-    together = reduce(lambda one, other: one.union(other), (rows.frame.select(TIME) for rows in planned.unfiltered))
+    together = reduce(lambda one, other: one.union(other), planned.times)
     row = together.agg(f.min(TIME), f.max(TIME)).first()
     return None if row is None or row[0] is None else (int(row[0]), int(row[1]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from cepheus.core.errors import Diagnostic, OptionError, RuleError
 from cepheus.core.options import AUTO, OnBadEvent, RunOptions
@@ -24,10 +25,13 @@ from cepheus.runtime.spark.error_layout import ErrorLayout
 from cepheus.runtime.spark.event_filters import event_filters, interval_filters, row_filters, settled_inputs
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.pushdown import Condition, Pushdown
-from cepheus.runtime.spark.routing import Placement, Routed, SourceRows, id_kind, source_rows
+from cepheus.runtime.spark.routing import Placement, Routed, SourceRows, event_times, id_kind, source_rows
 from cepheus.runtime.spark.shard import GroupJob, Job
 from cepheus.runtime.spark.sources import Naming, Source, is_stream, kind_of, schema_of
 from cepheus.uncertainty.belief.belief import beliefs_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,9 @@ class Planned:
     """Rules that fit the data, how they are split, and the rows that their shards will get.
 
     ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out,
-    ``left_to_engine`` what rules ask of uncertain numbers that only an engine can tell. ``unfiltered`` are all rows, if
-    rules have timers: every event lets time go on, also one that no rule asks for. ``ways`` are those in which rules
-    may be split, ``uncertain`` the attributes that may have errors.
+    ``left_to_engine`` what rules ask of uncertain numbers that only an engine can tell. ``times`` are those of all
+    events, if rules have timers: each one of a type that rules read or declare lets time go on, also one that no rule
+    asks for. ``ways`` are those in which rules may be split, ``uncertain`` the attributes that may have errors.
     """
 
     checked: Checked
@@ -83,7 +87,7 @@ class Planned:
     sources: tuple[SourceRows, ...]
     pushed: Mapping[str, Condition | None]
     left_to_engine: Mapping[str, Sequence[str]]
-    unfiltered: tuple[SourceRows, ...] = ()
+    times: tuple[DataFrame, ...] = ()
     ways: frozenset[WayName] = frozenset(WayName)
     uncertain: frozenset[AttributeKey] = frozenset()
 
@@ -147,6 +151,8 @@ def plan(
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
     waits_for_first = is_stream(sources) and any(map(fires_without_events, checked.rules.rules))
     if waits_for_first:
+        unread = (name for name in checked.inputs if all(name != read.name for read in found.inputs))
+        found = replace(found, inputs=(*found.inputs, *map(EventType, unread)))
         found = with_all_events(found, found.inputs)
     filters = event_filters((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
     filters += interval_filters(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
@@ -167,11 +173,11 @@ def plan(
         errors=_error_layout(inputs, sources, options),
     )
     asked = [] if waits_for_first else filters
-    pushdown = Pushdown(asked, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
-    timed = has_timers(checked.rules)
+    known = {**checked.inputs, **inputs}
+    pushdown = Pushdown(asked, known, naming, skip_bad=options.skip_bad, uncertain=uncertain)
     pushed: dict[str, Condition | None] = {}
-    rows, unfiltered = [], []
-    for source in prepared_from:
+    rows, times = [], []
+    for source in (replace(each, types=tuple(known)) if each.typed else each for each in prepared_from):
         conditions = {
             name: pushdown.condition(source, name, name in declared) for name in source.types if name in inputs
         }
@@ -179,8 +185,9 @@ def plan(
         prepared = source_rows(source, inputs, events, naming, conditions)
         if prepared is not None:
             rows.append(prepared)
-        if timed and (every := source_rows(source, inputs, events, naming, dict.fromkeys(conditions))) is not None:
-            unfiltered.append(every)
+        if has_timers(checked.rules) and not is_stream(sources):
+            sound = {name: pushdown.sound(source, name, name in declared) for name in source.types if name in known}
+            times += event_times(source, sound, naming)
     composites = CompositeLayout.of(
         checked.composites,
         provenance=options.provenance,
@@ -198,7 +205,7 @@ def plan(
         tuple(rows),
         pushed,
         pushdown.left_to_engine,
-        tuple(unfiltered),
+        tuple(times),
         frozenset(ways),
         uncertain,
     )

@@ -112,6 +112,17 @@ class Pushdown:
             parts += [Condition(sound, "all is well") for sound in self._sound(source, type_name)]
         return _joined(parts, "and") if parts else None
 
+    def sound(self, source: Source, type_name: str, declared: bool) -> Condition | None:
+        """Say what an event of a type must be to be no bad one; None where bad events are not skipped."""
+        if not self._skip_bad:
+            return None
+        parts = [Condition(sound, "all is well") for sound in self._sound(source, type_name)]
+        if declared:
+            own = source.frame.columns
+            required = (a.name for a in self._inputs[type_name].attributes if not a.optional and a.name in own)
+            parts += [Condition(source.value(name).isNotNull(), f"{name} is there") for name in required]
+        return _joined(parts, "and")
+
     def _sound(self, source: Source, type_name: str) -> list[Column]:
         """What makes an event sound: time and start, a sequence number, an id, finite numbers, probabilities."""
         from pyspark.sql import functions as f

@@ -301,6 +301,15 @@ def source_rows(
     return SourceRows(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
 
 
+def event_times(source: Source, conditions: Mapping[str, Condition | None], naming: Naming) -> list[DataFrame]:
+    """The times of the events of some types that meet what is asked of each; none if a source has none of the types."""
+    if not conditions:
+        return []
+    condition = row_condition(source, tuple(conditions), conditions, naming)
+    frame = source.frame if condition is None else source.frame.where(condition)
+    return [frame.select(micros(column(naming.time), frame.schema[naming.time].dataType, naming.unit).alias(TIME))]
+
+
 def _whether(condition: Column | None) -> Column:
     from pyspark.sql import functions as f
 
