@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -122,7 +122,7 @@ def test_moments_beside_rules_whose_work_is_cut_by_time(spark: SparkSession) -> 
 
 
 @pytest.mark.parametrize("on_bad_event", ["stop", "skip"])
-def test_events_that_no_rule_reads_let_time_go_on(spark: SparkSession, on_bad_event: str) -> None:
+def test_events_that_no_rule_reads_let_time_go_on(spark: SparkSession, on_bad_event: Literal["stop", "skip"]) -> None:
     """So do those that are declared; those that are bad, where they are skipped, do not."""
     rules = """
     event A()

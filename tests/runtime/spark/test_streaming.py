@@ -119,7 +119,8 @@ def test_regular_moments_begin_with_an_event_that_no_rule_reads(spark: SparkSess
     """
     firsts = [("Temp", 3, 9.0, 1), ("Smoke", 25, None, 9), ("Tick", 41, None, 0)]
     for number, (kind, time, value, n) in enumerate(firsts):
-        write_file([{"type": kind, "time": time * SECOND, "area": "x", "value": value, "n": n}], tmp_path / "in", number)
+        event = {"type": kind, "time": time * SECOND, "area": "x", "value": value, "n": n}
+        write_file([event], tmp_path / "in", number)
     found = cepheus.spark.detect(rules, stream_of(spark, tmp_path / "in"), lateness="0 seconds", shards=2)
     query = found.dataframe.writeStream.format("memory").queryName("begun").trigger(availableNow=True).start()
     query.awaitTermination()
