@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -28,6 +28,9 @@ from cepheus.kernel.strings import StringTable
 from cepheus.kernel.sums import LIMBS
 from cepheus.kernel.tables import copied_in_lines
 
+_USED_FROM_THE_BEGINNING = ("store", "lanes", "sums", "entries", "values", "in_order")
+"""The arrays of a state of which only so many rows are in use."""
+
 
 @dataclass(slots=True)
 class State:
@@ -47,10 +50,9 @@ class State:
     timer_state: Words = field(default_factory=lambda: TimerState.zeros(0))
     queue: Words = field(default_factory=lambda: np.zeros(64, np.int64))
 
-    @property
-    def words(self) -> int:
-        """How many words there are in all arrays."""
-        return sum(int(getattr(self, each.name).size) for each in fields(self))
+    def words(self, used: Mapping[str, int]) -> int:
+        """How many words there are in all arrays, of some only in so many rows as are in use."""
+        return sum(int(getattr(self, each.name)[: used.get(each.name)].size) for each in fields(self))
 
     @property
     def bytes_of_events(self) -> int:
@@ -58,9 +60,13 @@ class State:
         arrays = (self.store, self.entries, self.values, self.in_order, self.lanes, self.sums, self.hash)
         return sum(array.nbytes for array in arrays)
 
-    def copied(self) -> State:
-        """The same in arrays of its own."""
-        return State(**{each.name: copied_in_lines(getattr(self, each.name)) for each in fields(self)})
+    def copied(self, used: Mapping[str, int]) -> State:
+        """The same in arrays of its own; of some only so many rows are in use, and no others are copied."""
+        return State(**{name: copied_in_lines(array, used.get(name)) for name, array in arrays_of(self).items()})
+
+    def emptied(self) -> State:
+        """As much room in other arrays, without the rows, lanes and entries; the rest is as it is here."""
+        return self.copied(dict.fromkeys(_USED_FROM_THE_BEGINNING, 0))
 
 
 @dataclass(slots=True)
@@ -102,13 +108,18 @@ class Scratch:
             gathered=GatheredField.zeros(256),
         )
 
+    def copied(self) -> Scratch:
+        """As much of it."""
+        return Scratch(**{name: copied_in_lines(array) for name, array in arrays_of(self).items()})
+
 
 @dataclass(slots=True)
 class Input:
     """The events to process: type codes, times, starts, ids, and where the words of each type's slots are read.
 
     ``rows`` names those that can concern some rule, where that was found out beforehand; ``left`` is what is left to do
-    then, by type code (``Left``), which is all if nothing is said.
+    then, by type code (``Left``), which is all if nothing is said. Those before ``begin`` and from ``end`` on are
+    passed over.
     """
 
     codes: np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -121,6 +132,8 @@ class Input:
     id_digests: Words
     rows: Words | None = None
     left: Words | None = None
+    begin: int = 0
+    end: int | None = None
 
 
 _INPUT_NEXT, _OUTPUT_EVENTS = int(At.INPUT_NEXT), int(At.OUTPUT_EVENTS)
@@ -135,6 +148,7 @@ class Context(Addresses[At]):
         self.point(At.FUNCTIONS, FUNCTION_ADDRESSES.rows)
         self._given: Input | None = None
         self._given_digests: Words | None = None
+        self._homes: Words = np.zeros(0, np.int64)
 
     @property
     def given(self) -> Input | None:
@@ -187,10 +201,18 @@ class Context(Addresses[At]):
         self[At.UNTIL] = before[At.UNTIL]
         self.add_ties(before)
 
-    def stand_where(self, other: Context) -> None:
-        """Have the numbers of another table about what is stored; a copy of its state is pointed at already."""
-        for number in (At.STORE_USED, At.LANE_COUNT, At.ENTRIES_USED, At.QUEUE_FIRST, At.QUEUE_NEXT, At.TIME, At.ORDER):
-            self[number] = other[number]
+    def used(self) -> dict[str, int]:
+        """How many rows are in use of the arrays of a state that are used from their beginning on."""
+        lanes, entries = self[At.LANE_COUNT], self[At.ENTRIES_USED]
+        counts = (self[At.STORE_USED], lanes, lanes, entries, entries, entries)
+        return dict(zip(_USED_FROM_THE_BEGINNING, counts, strict=True))
+
+    def copied(self) -> Context:
+        """Make a table that points where this one points, but has counted no simultaneous events."""
+        fresh = Context()
+        fresh.words[:], fresh._homes = self.words, self._homes
+        fresh.set_ties([0, 0, 0])
+        return fresh
 
     def renewed(self) -> Context:
         """Make a table that points at nothing yet and goes on counting simultaneous events where this one stands."""
@@ -234,8 +256,9 @@ class Context(Addresses[At]):
         else:
             self.point(At.IDS, given.ids)
         self[At.ROWS] = 0 if given.rows is None else address(given.rows)
-        self[At.INPUT_SIZE] = len(given.times if given.rows is None else given.rows)
-        self[At.INPUT_NEXT] = 0
+        count = len(given.times if given.rows is None else given.rows)
+        self[At.INPUT_SIZE] = count if given.end is None else given.end
+        self[At.INPUT_NEXT] = given.begin
         self._given, self._given_digests = given, given.id_digests
 
     def use_nothing(self, id_digests: Words) -> None:

@@ -39,6 +39,10 @@ class Output:
         self.size = fields.shape[1]
         self.addresses[:-1] = addresses_of(fields)
 
+    def renewed(self) -> Output:
+        """Room for a few events with these fields."""
+        return Output(self.width - bool(self.lineage), traced=bool(self.lineage))
+
     def expect(self, events: int) -> None:
         """Have room, while there is nothing in it, for two composite events from each event."""
         wanted = min(2 * events, _MANY_EVENTS)

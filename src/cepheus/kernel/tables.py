@@ -132,7 +132,7 @@ class Fields(IntEnum):
     @classmethod
     def row_units(cls) -> int:
         """How many places a row has."""
-        return sum(each.declared.units for each in cls)
+        return _units_of(cls)
 
     @classmethod
     def row_bytes(cls) -> int:
@@ -189,6 +189,12 @@ class HalfFields(Fields):
 
 
 @cache
+def _units_of(table: type[Fields]) -> int:
+    """How many places a row of a table has."""
+    return sum(each.declared.units for each in table)
+
+
+@cache
 def _named(table: type[Fields]) -> tuple[tuple[str, Declared, bool], ...]:
     """The fields of a table with their names, and whether each is a whole number that stands in one unit."""
     return tuple(
@@ -229,14 +235,14 @@ def zeros_in_lines(rows: int, width: int) -> Words:
     return table
 
 
-def copied_in_lines(table: Words) -> Words:
+def copied_in_lines(table: Words, used: int | None = None) -> Words:
     """A copy of an array; the first row of a table begins with a line of the cache.
 
-    >>> copied_in_lines(np.array([1, 2])).tolist()
-    [1, 2]
+    If only so many rows are ``used``, there are zeros in place of the others.
+
+    >>> copied_in_lines(np.array([1, 2, 3]), 2).tolist()
+    [1, 2, 0]
     """
-    if table.ndim == 1:
-        return table.copy()
-    copied = zeros_in_lines(*table.shape)
-    copied[:] = table
+    copied: Words = np.zeros(len(table), table.dtype) if table.ndim == 1 else zeros_in_lines(*table.shape)
+    copied[:used] = table[:used]
     return copied

@@ -251,7 +251,7 @@ class LoweredEngine:
         """
         self._fit_strings()
         self._context.use_input(given)
-        self._output.expect(self._context[At.INPUT_SIZE])
+        self._output.expect(self._context[At.INPUT_SIZE] - self._context[At.INPUT_NEXT])
         self._context.use_output(self._output)
         self._finish()
         return self._found(lent=lent)

@@ -22,6 +22,12 @@ _FEW_KEYS = 64
 _FIRST_ROWS = 24
 """There is room for so many rows of every type that is stored, and for a third as many entries of every column."""
 
+_MANY_EVENTS = 1 << 12
+"""Where at least so many are to come, room is made for many at once: coming back for it costs more than the room."""
+
+_MUCH_STORE, _MANY_ENTRIES = 1 << 17, 1 << 15
+"""The words and entries that there is room for then, at least; what is not used takes up no memory."""
+
 
 def adapt(context: Context, state: State, program: Program, lowering: Lowering) -> None:
     """Give the state room for all types and columns of a program; rows get the slots that were added."""
@@ -56,7 +62,7 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     while len(state.lanes) < lowering.column_count:
         _double_lanes(state)
     while len(state.entries) < _FIRST_ROWS // 3 * lowering.column_count:
-        _double_entries(state)
+        _more_entries(state, 2 * len(state.entries))
     summing = lowering.doubtful or program.columns[:, ColumnField.SUM_KIND].any()
     if summing and len(state.values) == 0:
         state.values = np.zeros(len(state.entries), np.int64)
@@ -73,7 +79,7 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
         case Status.STORE_FULL:
             _grow_store(context, state, program)
         case Status.ENTRIES_FULL:
-            _double_entries(state)
+            _more_entries(state, max(2 * len(state.entries), _MANY_ENTRIES if _many_come(context) else 0))
         case Status.LANES_FULL:
             _grow_lanes(context, state, program, len(scratch.accepted_lanes))
         case Status.QUEUE_FULL:
@@ -111,31 +117,37 @@ def forget_all(context: Context, state: State, numbers: Words) -> None:
     context[At.TIME] = MIN_TIME
 
 
-def _larger(array: Words) -> Words:
-    grown = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+def _larger(array: Words, size: int = 0) -> Words:
+    """An array of so many rows, or twice as many as there are, that begins with the same."""
+    grown = np.zeros((size or 2 * len(array), *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     return grown
 
 
-def _more_lines(table: Words) -> Words:
-    grown = zeros_in_lines(2 * len(table), table.shape[1])
+def _more_lines(table: Words, rows: int) -> Words:
+    grown = zeros_in_lines(rows, table.shape[1])
     grown[: len(table)] = table
     return grown
 
 
-def _double_entries(state: State) -> None:
-    state.entries = _more_lines(state.entries)
+def _more_entries(state: State, rows: int) -> None:
+    state.entries = _more_lines(state.entries, rows)
     if len(state.values):
-        state.values = _larger(state.values)
+        state.values = _larger(state.values, rows)
     if len(state.in_order):
-        state.in_order = _larger(state.in_order)
+        state.in_order = _larger(state.in_order, rows)
 
 
 def _double_lanes(state: State) -> None:
     """Make room for twice as many lanes; the table by which keys find them is empty then."""
-    state.lanes = _more_lines(state.lanes)
+    state.lanes = _more_lines(state.lanes, 2 * len(state.lanes))
     state.sums = _larger(state.sums)
     state.hash = np.full(2 * len(state.hash), -1, np.int64)
+
+
+def _many_come(context: Context) -> bool:
+    """Whether much of the input is still to come."""
+    return context[At.INPUT_SIZE] - context[At.INPUT_NEXT] >= _MANY_EVENTS
 
 
 def _grow_store(context: Context, state: State, program: Program) -> None:
@@ -144,7 +156,8 @@ def _grow_store(context: Context, state: State, program: Program) -> None:
     sizes = (state.type_state[:, TypeState.MASK] + 1) * widths
     current = int(widths.max(initial=0))
     live = current + int(sizes.sum())
-    store: Words = np.zeros(max(len(state.store), 4 * live), np.int64)
+    much = _MUCH_STORE if _many_come(context) else 0
+    store: Words = np.zeros(max(len(state.store), 4 * live, much), np.int64)
     store[:current] = state.store[:current]
     used = current
     for row, size in zip(state.type_state, sizes.tolist(), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from enum import IntEnum
 from functools import partial
 from typing import Protocol, TypeVar
@@ -327,7 +327,7 @@ class Together(Protocol):
 
 
 class Workers:
-    """So many threads, started when there is first something to do."""
+    """So many threads, the one that asks among them; the others are started when there is first something to do."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -339,12 +339,23 @@ class Workers:
         if self.threads == 1 or len(waiting) < 2:
             return in_turn(waiting)
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="cepheus")
-        futures = [self._pool.submit(task) for task in waiting]
+            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="cepheus")
+        futures = [self._pool.submit(task) for task in waiting[1:]]
+        futures.insert(0, _done(waiting[0]))
         failures = [failure for future in futures if (failure := future.exception()) is not None]
         if failures:
             raise failures[0]
         return [future.result() for future in futures]
+
+
+def _done(task: Callable[[], T]) -> Future[T]:
+    """A task that has been done by this thread: its result or its failure."""
+    future: Future[T] = Future()
+    try:
+        future.set_result(task())
+    except BaseException as failure:
+        future.set_exception(failure)
+    return future
 
 
 def in_turn(tasks: Iterable[Callable[[], T]]) -> list[T]:

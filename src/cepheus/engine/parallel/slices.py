@@ -13,6 +13,7 @@ engine begins with a copy of what is stored, and takes in all events of the batc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from time import thread_time
@@ -29,7 +30,7 @@ from cepheus.engine.lowered.growth import forget_all
 from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.timers import Timers
 from cepheus.engine.parallel.merge import Workers
-from cepheus.kernel.context import Input, State
+from cepheus.kernel.context import Input
 from cepheus.kernel.memory import At
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import TypeState
@@ -51,7 +52,7 @@ _STORING = 0.5
 _LOOKED_AT = 16
 """One event of so many is processed by one thread first, to see what they cost."""
 
-_LEAST_GAIN = 2e-3
+_LEAST_GAIN = 1e-3
 """Seconds that copies of what is stored must save, about, to be made."""
 
 _STARTING = 2e-4
@@ -201,16 +202,25 @@ class SlicedEngine(ColumnsEngine):
             self._cost = max(0.0, thread_time() - started - _STARTING) / count
 
     def _with_copies(self, batch: EventBatch, given: Input) -> list[EventBatch]:
-        """What is found in a batch: in its first events by one thread, in the others by as many as are worth it."""
-        count = len(batch)
-        begin = max(1, count // _LOOKED_AT)
-        started = thread_time()
-        found = [self.collect(self._rows(batch, given, 0, begin))]
-        cost = max(self._cost or 0.0, (thread_time() - started - _STARTING) / begin)
-        parts = cut_after(count - begin, self._workers.threads, cost, stored=self._state.words)
-        slices = [Slice(begin, begin + part.begin, begin + part.end) for part in parts]
-        followers = self._led(len(slices) - 1, copying=True)
-        return [*found, *self._find(batch, given, slices, followers, hierarchy=False)]
+        """What is found in a batch, by as many threads as are worth it.
+
+        Unless the last batch tells what events cost, one thread finds that out with the first events.
+        """
+        slices = self._cut_after(0, len(batch))
+        found: list[EventBatch] = []
+        if len(slices) < 2:
+            begin = max(1, len(batch) // _LOOKED_AT)
+            started = thread_time()
+            found.append(self.collect(self._rows(batch, given, Slice(0, 0, begin))[0]))
+            self._cost = max(self._cost or 0.0, (thread_time() - started - _STARTING) / begin)
+            slices = self._cut_after(begin, len(batch))
+        return [*found, *self._find(batch, given, slices, self._led(len(slices) - 1, copying=True), hierarchy=False)]
+
+    def _cut_after(self, begin: int, end: int) -> list[Slice]:
+        """Cut some rows into slices that take in all of them that come before, by what is known of their cost."""
+        stored = self._state.words(self._context.used())
+        parts = cut_after(end - begin, self._workers.threads, self._cost or 0.0, stored=stored)
+        return [Slice(begin, begin + part.begin, begin + part.end) for part in parts]
 
     def _find(
         self, batch: EventBatch, given: Input, slices: Sequence[Slice], led: Sequence[SlicedEngine], *, hierarchy: bool
@@ -230,55 +240,51 @@ class SlicedEngine(ColumnsEngine):
 
     def _led(self, count: int, *, copying: bool = False) -> list[SlicedEngine]:
         """So many engines that have the rules of this one, and nothing stored or a copy of what it has."""
+        if copying or any(follower._program is not self._program for follower in self._followers):
+            self._followers = []
         while len(self._followers) < count:
-            self._followers.append(SlicedEngine(self._limit, threads=1))
-        for follower in self._followers[:count]:
-            follower._follow(self)
-            if copying:
-                follower._copy(self)
+            self._followers.append(self._follower(copying=copying))
+        for follower in self._followers if not copying else ():
+            # rows have numbers behind all that this one has stored, so that every rule sees them
+            forget_all(follower._context, follower._state, self._state.type_state[:, TypeState.NEXT])
+            follower._context[At.ORDER] = self._context[At.ORDER]
         return self._followers[:count]
+
+    def _follower(self, *, copying: bool) -> SlicedEngine:
+        """An engine that has the rules of this one, whose tables it uses, and as much room for what is stored.
+
+        What is stored here is there as well if it is ``copying``.
+        """
+        follower = copy(self)
+        follower._followers = []
+        follower._state = self._state.copied(self._context.used()) if copying else self._state.emptied()
+        follower._scratch, follower._output = self._scratch.copied(), self._output.renewed()
+        follower._context = self._context.copied()
+        follower._context.use_state(follower._state)
+        follower._context.use_scratch(follower._scratch)
+        follower._context.use_output(follower._output)
+        follower._timers = Timers(follower._context, follower._state)
+        return follower
 
     def _find_in(self, batch: EventBatch, given: Input, part: Slice, *, hierarchy: bool) -> EventBatch | LimitError:
         """What is found in a slice, or the error of a limit that was exceeded there."""
+        given, begin = self._rows(batch, given, part)
         try:
             if part.before < part.begin:
-                self._store(self._rows(batch, given, part.before, part.begin), evaluated=hierarchy)
+                self._store(replace(given, end=begin), evaluated=hierarchy)
             started = thread_time()
-            found = self.collect(self._rows(batch, given, part.begin, part.end))
+            found = self.collect(replace(given, begin=begin))
             self._note_cost(started, part.end - part.begin)
         except LimitError as beyond:
             return beyond
         return found
 
-    def _rows(self, batch: EventBatch, given: Input, begin: int, end: int) -> Input:
-        """Some rows of a batch as input."""
-        part = self.narrowed(batch, given, begin, end)
-        return part if part.rows is not None else replace(part, rows=np.arange(begin, end, dtype=np.int64))
-
-    def _follow(self, leader: SlicedEngine) -> None:
-        """Have the rules of another engine, whose tables this one uses, with nothing stored.
-
-        Rows have numbers behind all that the other has stored, so that every rule sees them.
-        """
-        self._rules, self._lowering, self._intake = leader._rules, leader._lowering, leader._intake
-        self._order, self._outlet, self._listening = leader._order, leader._outlet, leader._listening
-        if self._program is not leader._program:
-            self._flat, self._program, self._stale = leader._flat, leader._program, False
-            self._state, self._context = State(), self._context.renewed()
-            self._context.use_output(self._output)
-            self._timers = Timers(self._context, self._state)
-            self._tables_used = self._lowering.strings.tables
-            self._context.use_strings(self._lowering.strings)
-            self._fit()
-        forget_all(self._context, self._state, leader._state.type_state[:, TypeState.NEXT])
-        self._context[At.ORDER] = leader._context[At.ORDER]
-
-    def _copy(self, leader: SlicedEngine) -> None:
-        """Have a copy of what another engine, which it follows, has stored."""
-        self._state = leader._state.copied()
-        self._context.use_state(self._state)
-        self._timers = Timers(self._context, self._state)
-        self._context.stand_where(leader._context)
+    def _rows(self, batch: EventBatch, given: Input, part: Slice) -> tuple[Input, int]:
+        """The rows of a slice as input, with those before it, and where it begins among them."""
+        narrowed = self.narrowed(batch, given, part.before, part.end)
+        if narrowed.rows is None:
+            return replace(given, begin=part.before, end=part.end), part.begin
+        return narrowed, int(np.searchsorted(narrowed.rows, part.begin))
 
     def _store(self, given: Input, *, evaluated: bool) -> None:
         """Take events in without giving what they complete; it is worked out where others may look at it."""
