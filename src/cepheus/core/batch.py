@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,14 @@ ColumnKey = tuple[str, ValueType]
 IntArray = NDArray[np.int64]
 Ids = Sequence[EventId] | IntArray
 """The ids of a batch, one a row."""
+
+
+@runtime_checkable
+class InArrow(Protocol):
+    """A sequence that can be had as Arrow texts, or lists of texts, without a Python value for each."""
+
+    def in_arrow(self) -> pa.Array:
+        """All of it, a value or null for each place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
+from cepheus.core.batch import ColumnKey, EventBatch, InArrow, IntArray, python_values
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError
+from cepheus.core.event import EventId
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit, format_time
 from cepheus.core.values import ValueType, as_int, from_arrow
@@ -119,19 +120,33 @@ def to_table(batch: EventBatch) -> pa.Table:
         array = _one_column(batch, keys)
         errors = batch.errors.get(name)
         columns[name] = array if errors is None else as_uncertain(array, errors)
-    ids = batch.id_list()
-    if ids is not None:
-        numbers = all(isinstance(event_id, int) for event_id in ids)
+    if batch.ids is not None:
         own = ID_FIELD if ID_FIELD not in columns else SPARE_ID_FIELD
-        columns[own] = pa.array(ids if numbers else list(map(str, ids)), pa.int64() if numbers else pa.string())
+        columns[own] = _ids(batch)
     if batch.sequences is not None:
         columns["sequence"] = pa.array(batch.sequences, pa.int64())
     if batch.probabilities is not None:
         columns["probability"] = pa.array(batch.probabilities, pa.float64())
     if batch.provenance is not None:
-        made_of = [list(map(str, ids)) or None for ids in batch.provenance.made_of]
-        columns["from"] = pa.array(made_of, pa.list_(pa.string()))
+        columns["from"] = _made_of(batch.provenance.made_of)
     return pa.table(columns)
+
+
+def _ids(batch: EventBatch) -> pa.Array:
+    """The ids of a batch: numbers if all of them are, else texts."""
+    if isinstance(batch.ids, InArrow) and len(batch):
+        return batch.ids.in_arrow()
+    ids = batch.id_list() or []
+    if all(isinstance(event_id, int) for event_id in ids):
+        return pa.array(ids, pa.int64())
+    return pa.array(list(map(str, ids)), pa.string())
+
+
+def _made_of(made_of: Sequence[tuple[EventId, ...]]) -> pa.Array:
+    """The ids of the events that composite events were made of, as lists of texts; null where none are known."""
+    if isinstance(made_of, InArrow):
+        return made_of.in_arrow()
+    return pa.array([list(map(str, ids)) or None for ids in made_of], pa.list_(pa.string()))
 
 
 def merge_schemas(first: pa.Schema, second: pa.Schema) -> pa.Schema:

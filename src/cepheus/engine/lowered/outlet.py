@@ -16,6 +16,7 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.event import Event, EventId, composite_digest, composite_event, id_word, with_counted
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.lowered.intake import id_of_word
+from cepheus.engine.lowered.written_ids import composite_ids, lists_of_ids
 from cepheus.kernel.emit import name_events
 from cepheus.kernel.memory import address
 from cepheus.kernel.output import ENOUGH_EVENTS, Output, addresses_of
@@ -182,6 +183,22 @@ class Found:
                 found[row] = self.made_of(row)
         return found
 
+    def made_of_in_arrow(self) -> pa.Array:
+        """The parts of all composite events as lists of texts."""
+        if self.outlet.gathers:
+            return pa.array([list(map(str, ids)) or None for ids in self.all_made_of()], pa.list_(pa.string()))
+        lengths = self.outlet.lengths[self.rule]
+        begins = np.cumsum(lengths) - lengths
+        words = np.empty(int(lengths.sum()), np.int64)
+        for part in range(int(lengths.max(initial=0))):
+            rows = np.flatnonzero(lengths > part)
+            words[begins[rows] + part] = self.fields[OUTPUT_HEADER + part][rows]
+        return lists_of_ids(lengths, words, lambda row, part: str(self.made_of(row)[part]))
+
+    def ids_in_arrow(self) -> pa.Array:
+        """The ids of all composite events as texts."""
+        return composite_ids([shape.composite for shape in self.outlet.shapes], self.rule, self._digest_words())
+
     def all_ids(self) -> list[str]:
         """The ids of all composite events."""
         names = [shape.composite for shape in self.outlet.shapes]
@@ -191,6 +208,11 @@ class Found:
 
     def _digests(self) -> list[int]:
         """The digests of all composite events."""
+        found: list[int] = self._digest_words().tolist()
+        return found
+
+    def _digest_words(self) -> Words:
+        """The digests of all composite events, which later ones may take the place of."""
         outlet, count, lender = self.outlet, len(self), self._lender
         if lender is None or count > len(lender.digests):
             digests = np.empty(count, np.int64)
@@ -203,8 +225,7 @@ class Found:
             if shape.gathers:
                 rows = self.rule == number
                 digests[rows] = self.fields[shape.end + GatheringField.DIGEST][rows]
-        found: list[int] = digests.tolist()
-        return found
+        return digests
 
     def id(self, at: int) -> str:
         """The id of a composite event."""
@@ -286,6 +307,10 @@ class _Lazy(Sequence[tuple[EventId, ...]]):
     def __iter__(self) -> Iterator[tuple[EventId, ...]]:
         return iter(self._found.all_made_of())
 
+    def in_arrow(self) -> pa.Array:
+        """All of them as lists of texts."""
+        return self._found.made_of_in_arrow()
+
 
 class _LazyIds(Sequence[EventId]):
     """The ids of composite events, computed when asked for."""
@@ -307,6 +332,10 @@ class _LazyIds(Sequence[EventId]):
 
     def __iter__(self) -> Iterator[EventId]:
         return iter(self._found.all_ids())
+
+    def in_arrow(self) -> pa.Array:
+        """All of them as texts."""
+        return self._found.ids_in_arrow()
 
 
 _ALIKE = np.zeros(ENOUGH_EVENTS, np.int32)
