@@ -12,7 +12,7 @@ from cepheus.kernel.state import OutputHeader
 _FEW_EVENTS = 1 << 12
 _MANY_EVENTS = 1 << 20
 ENOUGH_EVENTS = 1 << 17
-"""A block for so many is worth handing out by itself; the one after a smaller one is twice as large."""
+"""A block for so many is worth handing out by itself; the one after a smaller one is four times as large."""
 
 _STAGGER = 72
 """Words between the end of a field and the next, so that fields do not compete for the same lines of the cache."""
@@ -69,7 +69,7 @@ class Output:
     def give(self, count: int) -> Words:
         """Hand out the block with the first events and put one as large in its place, for a small one a larger one."""
         taken = self._fields[:, :count]
-        self._use(field_words(self.width, max(self.size, min(2 * self.size, ENOUGH_EVENTS))))
+        self._use(field_words(self.width, max(self.size, min(4 * self.size, ENOUGH_EVENTS))))
         return taken
 
     def take(self, count: int) -> Words:

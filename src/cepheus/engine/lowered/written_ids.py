@@ -18,20 +18,26 @@ _DIGITS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), 
 def composite_ids(names: Sequence[str], which: Words, digests: Words) -> pa.Array:
     """The ids of composite events: the name of each, by its number, and its digest.
 
+    >>> composite_ids(["Fire"], np.array([0]), np.array([1])).to_pylist()
+    ['Fire:0000000000000001']
     >>> composite_ids(["Fire", "Alarm"], np.array([1, 0]), np.array([255, 16])).to_pylist()
     ['Alarm:00000000000000ff', 'Fire:0000000000000010']
     """
-    written = _hexadecimal(digests)
+    if len(set(names)) == 1:
+        return _behind(f"{names[0]}:".encode(), digests)
     prefixes = pa.array([f"{name}:" for name in names], pa.string())
-    prefix = prefixes[0] if len(names) == 1 else prefixes.take(pa.array(which))
-    return pc.binary_join_element_wise(prefix, written, "")
+    return pc.binary_join_element_wise(prefixes.take(pa.array(which)), _behind(b"", digests), "")
 
 
-def _hexadecimal(numbers: Words) -> pa.Array:
-    """Numbers as sixteen hexadecimal digits each."""
+def _behind(prefix: bytes, numbers: Words) -> pa.Array:
+    """Texts of a prefix and a number's sixteen hexadecimal digits."""
     digits: NDArray[np.uint16] = _DIGITS[numbers.astype(">i8").view(np.uint8)]
-    ends = np.arange(0, 16 * len(numbers) + 1, 16, dtype=np.int32)
-    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(digits))
+    length = len(prefix) + 16
+    texts = np.empty((len(numbers), length), np.uint8)
+    texts[:, : len(prefix)] = np.frombuffer(prefix, np.uint8)
+    texts[:, len(prefix) :] = digits.view(np.uint8).reshape(len(numbers), 16)
+    ends = np.arange(0, length * len(numbers) + 1, length, dtype=np.int32)
+    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(texts))
 
 
 def lists_of_ids(lengths: Words, words: Words, told: Callable[[int, int], str]) -> pa.Array:
