@@ -340,8 +340,10 @@ class Workers:
             return in_turn(waiting)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="cepheus")
-        futures = [self._pool.submit(task) for task in waiting[1:]]
-        futures.insert(0, _done(waiting[0]))
+        begun = [self._pool.submit(task) for task in waiting[1:]]
+        futures = [_done(waiting[0])]
+        for task, future in zip(waiting[1:], begun, strict=True):  # what nobody has begun is done here as well
+            futures.append(_done(task) if future.cancel() else future)
         failures = [failure for future in futures if (failure := future.exception()) is not None]
         if failures:
             raise failures[0]
