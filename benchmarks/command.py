@@ -32,6 +32,7 @@ class What(Enum):
     BAYES = "bayes"
     UNCERTAINTY = "uncertainty"
     SPARK = "spark"
+    FILES = "files"
     STREAMING = "streaming"
     ETALIS = "etalis"
     ROWS = "rows"
@@ -139,7 +140,7 @@ def _bench_parts(
 ) -> None:
     """Measure parts one by one, so that an interruption loses only the part under way."""
     from benchmarks.papers.claims.store import save
-    from benchmarks.reports.section import UNCERTAINTY, Part, bar_table
+    from benchmarks.reports.section import BATCHES, UNCERTAINTY, Part, bar_table
     from benchmarks.reports.terminal import show_section, show_table, telling
     from benchmarks.suite import measure
 
@@ -147,6 +148,8 @@ def _bench_parts(
         parts = tuple(Part)
     elif what is What.UNCERTAINTY:
         parts = UNCERTAINTY
+    elif what is What.SPARK:
+        parts = BATCHES
     else:
         parts = (Part(what.value),)
     bars: list[Bar] = []

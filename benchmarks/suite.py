@@ -21,9 +21,11 @@ from benchmarks.reports.section import Part, Section
 from benchmarks.rows import on_spark as rows_on_spark
 from benchmarks.rows import speed
 from benchmarks.rows.report import rows_section
-from benchmarks.spark import measure as on_spark
 from benchmarks.spark import stream as under_load
-from benchmarks.spark.report import spark_section, stream_section
+from benchmarks.spark.files import measure_files
+from benchmarks.spark.jobs import SPARK_FULL, SPARK_QUICK
+from benchmarks.spark.measure import measure_spark
+from benchmarks.spark.report import files_section, spark_section, stream_section
 
 _RUNS = 10  # of which there are intervals, as in the papers
 _MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
@@ -62,8 +64,9 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
         case Part.BAYES:
             return bayes_section(bayes.figure12(say, bayes.QUICK if quick else bayes.FULL), judged=judged)
         case Part.SPARK:
-            queries = on_spark.measure_spark(some, say, on_spark.SPARK_QUICK if quick else on_spark.SPARK_FULL)
-            return spark_section(queries, judged=judged)
+            return spark_section(measure_spark(some, say, SPARK_QUICK if quick else SPARK_FULL), judged=judged)
+        case Part.FILES:
+            return files_section(measure_files(some, say, SPARK_QUICK if quick else SPARK_FULL), judged=judged)
         case Part.STREAMING:
             steady = under_load.stream(say, under_load.STREAM_QUICK if quick else under_load.STREAM_FULL)
             return stream_section(steady, judged=judged)

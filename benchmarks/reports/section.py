@@ -23,6 +23,7 @@ class Part(Enum):
     ACCURACY = "accuracy"
     BAYES = "bayes"
     SPARK = "spark"
+    FILES = "files"
     STREAMING = "streaming"
     ETALIS = "etalis"
     ROWS = "rows"
@@ -31,6 +32,9 @@ class Part(Enum):
 
 UNCERTAINTY = (Part.CERTAIN, Part.UNCERTAIN, Part.ACCURACY, Part.BAYES)
 """The parts that are about uncertainty, section 6 of its paper."""
+
+BATCHES = (Part.FILES, Part.SPARK)
+"""The parts that are about finite inputs on Spark."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,37 +1,30 @@
-"""A finite input: rows dealt out to shards by Spark, sorted by time, streamed through an engine per shard.
-
-Every task gives one row more than it found: one without a time, whose type is what was counted of simultaneous events,
-as JSON. Spark adds the counts up on the way, as observed metrics, and leaves those rows out.
-"""
+"""A finite input: rows dealt out to shards by Spark, sorted by time, streamed through an engine per shard."""
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from cepheus.core.errors import OptionError
 from cepheus.core.schema import EventType
-from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import ByBand, BySlice, RuleGroup
-from cepheus.runtime.spark.layout import SHARD, TIME, TYPE, CompositeLayout
+from cepheus.runtime.spark.layout import SHARD, TIME, TYPE
 from cepheus.runtime.spark.planning import Planned, place_groups
 from cepheus.runtime.spark.routing import Edges, route, routed_value
 from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.tie_counts import ObservedTies, counts_row, with_counts_taken
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, Observation
+    from pyspark.sql import Column, DataFrame
 
 
 _ACCURACY = 1000
 """How exactly edges between shards are found; the shards' sizes differ by at most this part of all."""
 
 
-def batch(planned: Planned) -> tuple[DataFrame, Observation]:
+def batch(planned: Planned) -> tuple[DataFrame, ObservedTies]:
     """Detect the composite events of a finite input; returns them, and where counts of simultaneous events will be.
 
     To find where bands and slices begin and end, Spark looks at the data once, here; all else waits to be asked for.
@@ -62,7 +55,7 @@ def _first_and_last(planned: Planned) -> tuple[int, int] | None:
     return None if row is None or row[0] is None else (int(row[0]), int(row[1]))
 
 
-def run_batch(routed: DataFrame, job: Job) -> tuple[DataFrame, Observation]:
+def run_batch(routed: DataFrame, job: Job) -> tuple[DataFrame, ObservedTies]:
     """Run the engines on rows that know their shards; returns what they find, and where the counts of ties will be.
 
     Each shard is one partition. Spark sorts it by time alone, which it does fastest; ties are settled in Python.
@@ -119,60 +112,3 @@ def _line(planned: Planned, group: RuleGroup, types: Sequence[str]) -> Column:
             own = routed_value(event_type, group.way.attributes[name], planned.events)[0].cast("double")
             value = f.when(f.col(TYPE) == planned.events.types.index(name), own).otherwise(value)
     return value
-
-
-_PATIENCE = 10.0
-"""Seconds that metrics may take to arrive after the rows."""
-
-
-def counts_row(layout: CompositeLayout, ties: TieCounts) -> pa.RecordBatch:
-    """The row that carries counts."""
-    fields = layout.fields
-    text = pa.array([json.dumps(ties.to_dict())], pa.string())
-    return pa.RecordBatch.from_arrays([text, *(pa.nulls(1, field.type) for field in list(fields)[1:])], fields.names)
-
-
-def with_counts_taken(rows: DataFrame) -> tuple[DataFrame, Observation]:
-    """Take the rows that carry counts out of the others; also returns where the counts will be."""
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as f
-
-    def told(name: str) -> Column:
-        return f.when(f.col("time").isNull(), f.get_json_object("type", f"$.{name}"))
-
-    observation = Observation()
-    observed = rows.observe(
-        observation,
-        f.sum(told("decided").cast("bigint")).alias("decided"),
-        f.sum(told("passed_over").cast("bigint")).alias("passed_over"),
-        f.max(told("at_least").cast("boolean")).alias("at_least"),
-        f.collect_set(told("uncounted")).alias("uncounted"),
-    )
-    return observed.where("time is not null"), observation
-
-
-def counts_in(observation: Observation) -> TieCounts:
-    """The counts of rows that have been asked for; OptionError if nobody has asked for them yet."""
-    deadline = time.monotonic() + _PATIENCE
-    while not _is_there(observation):
-        if time.monotonic() > deadline:
-            raise OptionError.of(
-                "ties",
-                "what was counted of simultaneous events is known only when rows have been asked for",
-                hint="call this after an action, such as dataframe.write or dataframe.collect()",
-            )
-        time.sleep(0.01)
-    found = observation.get
-    uncounted = tuple(sorted({name for text in found["uncounted"] for name in json.loads(text)}))
-    decided, passed_over = found["decided"], found["passed_over"]
-    if not uncounted:
-        decided, passed_over = decided or 0, passed_over or 0
-    return TieCounts(decided, passed_over, bool(found["at_least"]), uncounted)
-
-
-def _is_there(observation: Observation) -> bool:
-    """Whether metrics have arrived: to ask for them before would wait for ever."""
-    java = getattr(observation, "_jo", None)
-    if java is not None:
-        return bool(java.future().isCompleted())
-    return getattr(observation, "_result", None) is not None  # Spark Connect

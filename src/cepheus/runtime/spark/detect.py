@@ -18,7 +18,7 @@ from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
-from cepheus.runtime.spark.batch import batch, counts_in
+from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.file_plan import FilePlan, Reading, plan_reading, run_files
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
@@ -34,9 +34,10 @@ from cepheus.runtime.spark.row_streams import (
 from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
 from cepheus.runtime.spark.stream_sinks import BatchFunction, sink_of, trigger_of
 from cepheus.runtime.spark.streaming import Flow, stream, watermarked
+from cepheus.runtime.spark.tie_counts import CountedTies
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from cepheus.runtime.spark.micro_batches import DetectionQuery, Progress
 
@@ -63,7 +64,7 @@ class Detection:
 
     dataframe: DataFrame
     planned: Planned
-    counts: Observation | None = None
+    counts: CountedTies | None = None
     metrics: str | None = None
     flow: Flow | None = None
     reading: Reading | None = None
@@ -89,7 +90,7 @@ class Detection:
                 "a stream has no end at which to say what was counted of simultaneous events",
                 hint=f"the progress of the query has the counts of every micro-batch: observedMetrics, {self.metrics}",
             )
-        return counts_in(self.counts)
+        return self.counts.ties()
 
     def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
         """The composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
@@ -249,10 +250,10 @@ def find(
         planned = plan(rules, sources, sources, options, ways)
         reading = plan_reading(planned, sources, frozenset(ways), read)
         if isinstance(reading, FilePlan):
-            found, counts = run_files(reading, sources[0].frame)
-        else:
-            found, counts = batch(planned)
-        return Detection(found, planned, counts, reading=reading)
+            found, reported = run_files(reading, sources[0].frame)
+            return Detection(found, planned, reported, reading=reading)
+        found, observed = batch(planned)
+        return Detection(found, planned, observed, reading=reading)
     if options.run.sort:
         raise OptionError.of("sort", "a stream has no end to sort it at", hint="leave sort out, and give a lateness")
     if options.run.until is not None:

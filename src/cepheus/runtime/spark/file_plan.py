@@ -23,7 +23,6 @@ from cepheus.plan.split import BySlice, RuleGroup, Split, WayName
 from cepheus.plan.split.memory import memory
 from cepheus.rules.resolve import resolve
 from cepheus.rules.resolved import ResolvedRule, since_start
-from cepheus.runtime.spark.batch import counts_row, with_counts_taken
 from cepheus.runtime.spark.file_conditions import ARROW_TYPES
 from cepheus.runtime.spark.file_slices import FileAttribute, FileColumn, FileSource, RowGroup, SliceTask
 from cepheus.runtime.spark.layout import IdKind
@@ -32,9 +31,10 @@ from cepheus.runtime.spark.planning import Planned, SparkOptions
 from cepheus.runtime.spark.routing import Routed, row_condition
 from cepheus.runtime.spark.shard_files import StateFolder
 from cepheus.runtime.spark.sources import Source, kind_of
+from cepheus.runtime.spark.tie_counts import ReportedTies
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql import DataFrame
 
 MOST_READ = 1.5
 """More than so many times the rows there are is not read: Spark's shuffle would be cheaper."""
@@ -101,19 +101,21 @@ def plan_reading(planned: Planned, sources: Sequence[Source], ways: frozenset[Wa
     return ReadBySpark(reason, told)
 
 
-def run_files(plan: FilePlan, frame: DataFrame) -> tuple[DataFrame, Observation]:
+def run_files(plan: FilePlan, frame: DataFrame) -> tuple[DataFrame, ReportedTies]:
     """Find the composite events, and where counts of simultaneous events will be."""
     task = plan.task
     count = len(task.slices)
-    numbers = frame.sparkSession.range(0, count, 1, count)
+    spark = frame.sparkSession
+    counts = ReportedTies.of(spark.sparkContext, count)
+    reported = counts.reported
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 ties = yield from task.run(number)
-                yield counts_row(task.job.composites, ties)
+                reported.add({number: ties.to_dict()})
 
-    return with_counts_taken(numbers.mapInArrow(work, task.job.composites.sql))
+    return spark.range(0, count, 1, count).mapInArrow(work, task.job.composites.sql), counts
 
 
 def _file_plan(planned: Planned, sources: Sequence[Source], ways: frozenset[WayName]) -> FilePlan:

@@ -18,14 +18,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pyspark.accumulators import Accumulator, AccumulatorParam
-
 from cepheus.core.errors import OptionError
 from cepheus.core.time import MILLISECOND
 from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.micro_batch_tasks import PACKED, SOURCE, ShardTask, Timekeeping, answer_sql, pack
 from cepheus.runtime.spark.planning import Planned
+from cepheus.runtime.spark.reports import Reports
 from cepheus.runtime.spark.routing import Routed, route, source_rows
 from cepheus.runtime.spark.rule_cohorts import Cohort
 from cepheus.runtime.spark.shard import Job
@@ -38,6 +37,7 @@ from cepheus.runtime.spark.stream_sinks import StreamSink
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark import SparkContext
+    from pyspark.accumulators import Accumulator
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -128,18 +128,6 @@ class DetectionQuery:
     def stop(self) -> None:
         """End it; it can be started again from its checkpoint."""
         self.query.stop()
-
-
-class _Counts(AccumulatorParam[dict[str, Any]]):
-    """Collects what shards count; a shard that is run twice counts once."""
-
-    def zero(self, value: dict[str, Any]) -> dict[str, Any]:
-        del value
-        return {}
-
-    def addInPlace(self, value1: dict[str, Any], value2: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
-        value1.update(value2)
-        return value1
 
 
 def timekeeping(sources: Sequence[Source], lateness: int | None) -> Timekeeping:
@@ -260,7 +248,7 @@ class MicroBatches:
     def _counting(self, context: SparkContext) -> Accumulator[dict[str, Any]]:
         """The one counter of the run, at nothing: Spark keeps every one that there ever was."""
         if self._counter is None:
-            self._counter = context.accumulator({}, _Counts())
+            self._counter = context.accumulator({}, Reports())
         self._counter.value = {}
         return self._counter
 
