@@ -1,14 +1,14 @@
 """Measures Parquet files that tasks read themselves, by slices of time, beside the same events shuffled by Spark.
 
-Both ways in one session, on the same files, which are in order of time; what they find is compared.
+Both ways by turns in one session, on the same files, which are in order of time; what they find is compared.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.measuring.timing import Say, Timing
-from benchmarks.spark.jobs import SPARK_FULL, Data, Scale, best_of, detected, generated, require_equal
+from benchmarks.measuring.timing import Say, Timing, best, timed_family
+from benchmarks.spark.jobs import SPARK_FULL, Data, Read, Scale, detected, generated, require_equal, run
 from benchmarks.spark.queries import QUESTIONS, SparkQuestion
 
 
@@ -29,15 +29,21 @@ class FilesRow:
 
 
 def measure_files(repeat: int, say: Say, scale: Scale = SPARK_FULL) -> tuple[FilesRow, ...]:
-    """Measure every question with the best of so many repeats, after a run that warms up."""
+    """Measure every question with the best of so many repeats, after a run that counts and warms up."""
     with generated(scale, say) as data:
         return tuple(_measure(question, data, repeat, say, scale) for question in QUESTIONS)
 
 
 def _measure(question: SparkQuestion, data: Data, repeat: int, say: Say, scale: Scale) -> FilesRow:
     frame = data.frame(scale.events, rain=question.rain)
-    shuffled = best_of(question, "shuffled", lambda: detected(question, frame, scale).dataframe, repeat, say)
-    files = best_of(question, "files", lambda: detected(question, frame, scale, "files").dataframe, repeat, say)
-    composites = detected(question, frame, scale, "files").dataframe.count()
-    require_equal(question, composites, detected(question, frame, scale).dataframe.count())
-    return FilesRow(question.name, scale.events, composites, shuffled, files)
+    taken: dict[Read, list[Timing]] = {"spark": [], "files": []}
+    found = {}
+    for read in taken:
+        say(f"{question.name}: counting, {read}")
+        found[read] = detected(question, frame, scale, read).dataframe.count()  # which also warms up
+    require_equal(question, found["files"], found["spark"])
+    for _ in range(repeat):
+        for read, timings in taken.items():
+            say(f"{question.name}: {read}")
+            timings.append(timed_family(lambda read=read: run(detected(question, frame, scale, read).dataframe))[0])
+    return FilesRow(question.name, scale.events, found["files"], best(taken["spark"]), best(taken["files"]))

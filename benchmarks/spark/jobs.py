@@ -20,6 +20,9 @@ from cepheus.runtime.spark.session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+Read = Literal["spark", "files"]
+"""Who reads the events: Spark, which then shuffles them, or the tasks themselves."""
+
 _FILES = 4
 _SEEDS = {False: 7, True: 9}
 
@@ -87,9 +90,7 @@ def best_of(question: SparkQuestion, who: str, make: Callable[[], DataFrame], re
     return best(timings)
 
 
-def detected(
-    question: SparkQuestion, frame: DataFrame, scale: Scale, read: Literal["spark", "files"] = "spark"
-) -> Detection:
+def detected(question: SparkQuestion, frame: DataFrame, scale: Scale, read: Read = "spark") -> Detection:
     """Our answer to a question, the events read by Spark and shuffled, or by the tasks themselves."""
     return detect(question.rule, frame, time_unit="ms", shards=scale.cores, read=read)
 
