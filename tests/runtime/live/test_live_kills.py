@@ -118,8 +118,12 @@ def test_the_command_is_killed_and_stops_in_order(tmp_path: Path) -> None:
 @contextmanager
 def over_redis(folder: Path) -> Iterator[tuple[Path, Feed, Callable[[], list[Any]]]]:
     from redis import Redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
 
-    with redis_server() as server, Redis(port=server.port) as client:
+    # by default a command whose answer is late is sent again, and the event is in the stream twice
+    once = Retry(NoBackoff(), 0)
+    with redis_server() as server, Redis(port=server.port, socket_timeout=None, retry=once) as client:
         address = f'url = "redis://127.0.0.1:{server.port}"'
 
         def feed(part: list[bytes]) -> None:
