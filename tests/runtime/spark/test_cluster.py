@@ -1,40 +1,18 @@
-"""A real cluster: executors, workers and drivers are killed at random moments, and nothing is lost or doubled."""
+"""A real cluster: executors, workers and drivers are killed at random moments, and nothing is lost or doubled.
+
+``random_cluster.py`` does the same for the record, as often as wanted.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import time
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 
-import pyarrow.parquet as pq
 import pytest
-from cluster_job import ROUNDS
-from fire_files import arrivals, expected, make_events, write_file
+from cluster_kills import VICTIMS, WAYS, run_with_kills
 
-from servers.spark_cluster import Driver, SparkCluster, spark_cluster
-
-JOB = Path(__file__).with_name("cluster_job.py")
-WAYS = ("batch", "micro-batches", "operator")
-PATIENCE = 900
-"""Seconds that a job may take before the test gives up."""
-
-_CONF = {
-    "spark.executor.memory": "512m",
-    "spark.driver.memory": "512m",
-    "spark.log.level": "WARN",
-    "spark.ui.enabled": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.task.maxFailures": "50",  # each lost executor counts as a failure of its task
-    "spark.stage.maxConsecutiveAttempts": "50",
-    "spark.deploy.maxExecutorRetries": "-1",
-}
+from servers.spark_cluster import SparkCluster, spark_cluster
 
 
 @pytest.fixture(scope="module")
@@ -43,126 +21,16 @@ def cluster() -> Iterator[SparkCluster]:
         yield started
 
 
-class KilledJob:
-    """A job on a cluster, and the kills that it lives through."""
-
-    def __init__(self, cluster: SparkCluster, folder: Path, way: str, random: Random) -> None:
-        self._cluster, self._folder, self._way, self._random = cluster, folder, way, random
-        self._log = folder / "job.log"
-        self._end = time.monotonic() + PATIENCE
-        self.kills: Counter[str] = Counter()
-        self._driver = self._started()
-
-    def _started(self) -> Driver:
-        return self._cluster.submit(JOB, [str(self._folder), self._way], self._log, _CONF)
-
-    def _said(self) -> str:
-        return self._log.read_text(errors="replace")[-6000:]
-
-    def _steps(self) -> int:
-        """How much is done for good."""
-        if self._way == "batch":
-            return len(list((self._folder / "out").glob("*/_SUCCESS")))
-        return len([path for path in (self._folder / "checkpoint" / "commits").glob("*") if path.name.isdigit()])
-
-    def wait(self, seconds: float, steps: int) -> bool:
-        """Wait until the job has done so much and has executors, at most so long; False if it has ended."""
-        end = min(time.monotonic() + seconds, self._end)
-        while time.monotonic() < end and not (self._steps() >= steps and self._cluster.executors()):
-            if self._driver.ended:
-                return False
-            time.sleep(0.05)
-        assert time.monotonic() < self._end, f"the job does not end\n{self._said()}"
-        return not self._driver.ended
-
-    def kill(self, what: str) -> bool:
-        """Kill something in the middle of the work; False if the job has ended before."""
-        if not self.wait(PATIENCE, self._steps() + self._random.randrange(2)):
-            return False
-        if not self.wait(self._random.uniform(0, 3), 10**9):
-            return False
-        match what:
-            case "executor":
-                running = self._cluster.executors()
-                if not running:
-                    return self.kill(what)
-                _kill(self._random.choice(running))
-            case "worker":
-                worker = self._random.choice(self._cluster.workers)
-                assert worker.process is not None
-                worker.process.send_signal(self._random.choice((signal.SIGKILL, signal.SIGTERM)))
-                worker.process.wait()
-                time.sleep(self._random.uniform(0, 2))
-                worker.start()
-            case _:
-                self._driver.kill()
-                self._driver = self._started()
-        self.kills[what] += 1
-        return True
-
-    def end(self) -> None:
-        """See to it that nothing of it runs on, whatever became of the test."""
-        self._driver.kill()
-
-    def finish(self) -> None:
-        """Let it run to its end."""
-        while not self._driver.ended:
-            assert time.monotonic() < self._end, f"the job does not end\n{self._said()}"
-            time.sleep(0.1)
-        assert self._driver.process.returncode == 0, self._said()
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
-def run_with_kills(cluster: SparkCluster, folder: Path, way: str, seed: int, wanted: list[str]) -> None:
-    random = Random(seed)
-    events = make_events(60 * len(wanted) + 200, seed)
-    right = expected(events)  # first, so that the engine is compiled and no kill can prevent that
-    for number, some in enumerate(arrivals(events, 4 * len(wanted) + 4, seed)):
-        write_file(some, folder / "in", number)
-    job = KilledJob(cluster, folder, way, random)
-    try:
-        done = [job.kill(what) for what in wanted]
-        job.finish()
-    finally:
-        job.end()
-    assert all(done), f"seed {seed}: the job ended before all kills: {dict(job.kills)}"
-    rounds = [folder / "out" / f"round-{number}" for number in range(ROUNDS)] if way == "batch" else [folder / "out"]
-    for out in rounds:
-        assert found_in(out) == right, f"seed {seed}, {out.name}, kills {dict(job.kills)}"
-
-
-def found_in(folder: Path) -> list[tuple[str, int, str]]:
-    """What was written, by the log of finished micro-batches if there is one: what a reader with Spark sees."""
-    log = folder / "_spark_metadata"
-    files = _logged(log) if log.exists() else sorted(folder.glob("*.parquet"))
-    rows: list[tuple[str, int, str]] = []
-    for path in files:
-        table = pq.read_table(path, columns=["type", "time", "id"])
-        times = table.column("time").cast("timestamp[us]").cast("int64").to_pylist()
-        rows += zip(table.column("type").to_pylist(), times, map(str, table.column("id").to_pylist()), strict=True)
-    return sorted(rows)
-
-
-def _logged(log: Path) -> list[Path]:
-    """The files that Spark's log names; a number with the end ``compact`` has all before it."""
-    numbers = {int(path.name.removesuffix(".compact")): path for path in log.glob("[0-9]*")}
-    compact = max((number for number, path in numbers.items() if path.suffix), default=-1)
-    found = []
-    for number, path in sorted(numbers.items()):
-        if number >= compact:
-            lines = path.read_text().splitlines()[1:]
-            found += [Path(json.loads(line)["path"].removeprefix("file:").replace("//", "")) for line in lines]
-    return found
+def lives_through(cluster: SparkCluster, folder: Path, way: str, seed: int, wanted: list[str]) -> None:
+    survived = run_with_kills(cluster, folder, way, seed, wanted)
+    assert survived.kills.total() == len(wanted), f"seed {seed}: the job ended before all kills: {survived.kills}"
+    assert not survived.wrong, f"seed {seed}, kills {survived.kills}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("way", "what"), [("micro-batches", ["executor", "driver"])])
 def test_two_kills(cluster: SparkCluster, tmp_path: Path, way: str, what: list[str]) -> None:
-    run_with_kills(cluster, tmp_path, way, seed=1, wanted=what)
+    lives_through(cluster, tmp_path, way, seed=1, wanted=what)
 
 
 @pytest.mark.slow
@@ -171,6 +39,6 @@ def test_two_kills(cluster: SparkCluster, tmp_path: Path, way: str, what: list[s
 def test_fifty_kills(cluster: SparkCluster, tmp_path: Path, way: str, seed: int) -> None:
     """Sixty, by twelve jobs; every job loses an executor, a worker and its driver."""
     random = Random(seed)
-    wanted = ["executor", "worker", "driver", *random.choices(("executor", "worker", "driver"), k=2)]
+    wanted = ["executor", "worker", "driver", *random.choices(VICTIMS, k=2)]
     random.shuffle(wanted)
-    run_with_kills(cluster, tmp_path, way, seed, wanted)
+    lives_through(cluster, tmp_path, way, seed, wanted)
