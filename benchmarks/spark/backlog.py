@@ -45,14 +45,14 @@ def backlog(events: DataFrame, found: Detection, folder: Path, rows: int, say: S
 
     def identity() -> StreamingQuery:
         through = events.mapInArrow(lambda batches: batches, events.schema)
-        return _start(through, folder / "identity")
+        return started(through, folder / "identity", availableNow=True)
 
     def ours() -> StreamingQuery:
         checkpoint = folder / "micro-batches"
         return found.write_stream("noop", checkpoint=checkpoint, trigger="available now").query
 
     def operator() -> StreamingQuery:
-        return _start(found.dataframe, folder / "operator")
+        return started(found.dataframe, folder / "operator", availableNow=True)
 
     return BacklogMeasured(
         _rate(identity, rows, "an identity query", say),
@@ -61,9 +61,11 @@ def backlog(events: DataFrame, found: Detection, folder: Path, rows: int, say: S
     )
 
 
-def _start(frame: DataFrame, checkpoint: Path) -> StreamingQuery:
+def started(frame: DataFrame, checkpoint: Path, **trigger: Any) -> StreamingQuery:
+    """Start a query whose result is thrown away."""
     writer = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
-    return writer.trigger(availableNow=True).start()
+    writer = writer.trigger(**trigger) if trigger else writer
+    return writer.start()
 
 
 def _rate(start: Callable[[], StreamingQuery], rows: int, who: str, say: Say) -> float:

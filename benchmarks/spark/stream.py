@@ -10,8 +10,8 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.measuring.timing import Say
-from benchmarks.spark.backlog import TOGETHER, BacklogMeasured, backlog
+from benchmarks.spark.backlog import TOGETHER, BacklogMeasured, backlog, started
 from cepheus.core.time import SECOND
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.metrics import METRICS
-from cepheus.runtime.spark.micro_batches import BatchProgress
 from cepheus.runtime.spark.session import spark_session
 
 if TYPE_CHECKING:
@@ -37,7 +36,11 @@ _START = 1_700_000_000 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class StreamScale:
-    """How much is measured: events a second, keys, the window and the run in seconds, how much of it is not counted."""
+    """How much is measured: events a second, keys, the window and the run in seconds, how much of it is not counted.
+
+    ``operator`` is the load of the operator of Spark's, for ``operator_seconds``; ``backlog`` are seconds' worth of
+    events that are all there.
+    """
 
     rate: int = 300_000
     keys: int = 1_000
@@ -45,35 +48,64 @@ class StreamScale:
     seconds: int = 480
     warm_up: int = 120
     cores: int = 2
-    backlog: int = 60
+    backlog: int = 45
+    operator: int = 150_000
+    operator_seconds: int = 120
+    operator_warm_up: int = 30
 
 
 STREAM_FULL = StreamScale()
-STREAM_QUICK = StreamScale(rate=2_000, keys=50, window=5, seconds=12, warm_up=4, backlog=25)
+STREAM_QUICK = StreamScale(
+    rate=2_000,
+    keys=50,
+    window=5,
+    seconds=12,
+    warm_up=4,
+    backlog=25,
+    operator=1_000,
+    operator_seconds=12,
+    operator_warm_up=4,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class StreamMeasured:
-    """What a run showed after its warm-up.
+class Load:
+    """How a query did under a steady load, after its warm-up.
 
     ``offered`` and ``taken`` are events a second, ``lag`` the seconds of events that waited at the end, ``batches`` the
-    seconds of each micro-batch, ``state`` the bytes of state after each of them. ``backlog`` is what was measured with
-    all events there.
+    seconds of each micro-batch.
     """
 
-    scale: StreamScale
-    offered: float
+    offered: int
     taken: float
     lag: float
     batches: tuple[float, ...]
-    state: tuple[int, ...]
-    composites: int
-    late: int
-    backlog: BacklogMeasured
+
+    @property
+    def share(self) -> float:
+        """Which part of the load was processed."""
+        return self.taken / self.offered
 
     def batch_seconds(self, share: float) -> float:
         """How long micro-batches take: a share of them is not longer."""
         return float(np.quantile(self.batches, share)) if self.batches else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMeasured:
+    """What the measurements showed.
+
+    ``load`` is that of ``write_stream``, ``state`` the bytes of its state after each micro-batch, ``operator`` the
+    load of Spark's operator, ``backlog`` what was measured with all events there.
+    """
+
+    scale: StreamScale
+    load: Load
+    state: tuple[int, ...]
+    composites: int
+    late: int
+    operator: Load
+    backlog: BacklogMeasured
 
     @property
     def growth(self) -> float:
@@ -113,43 +145,71 @@ def _measure(spark: SparkSession, folder: Path, say: Say, scale: StreamScale) ->
         _arrive(seconds, there, number)
     events = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", TOGETHER).parquet(str(there))
     full = backlog(events, found_in(events), folder, TOGETHER * scale.rate, say)
-    events = spark.readStream.schema(_SCHEMA).parquet(str(arriving))
-    _arrive(seconds, arriving, 0)  # a first file, so that compiling and starting workers is not part of the load
-    query = found_in(events).write_stream("noop", checkpoint=folder / "checkpoint")
+    query = found_in(_arriving(spark, arriving, seconds)).write_stream("noop", checkpoint=folder / "checkpoint")
     query.process_all_available()
-    load = _Load(seconds, arriving, scale.seconds)
-    load.start()
-    while load.is_alive():
-        load.join(5)
-        say(f"streaming query under load, {load.arrived} of {scale.seconds} s")
-    arrived = load.arrived
-    progress = [each for each in query.query.recentProgress if each["numInputRows"]]
-    query.stop()
-    return _judged(scale, progress, list(query.progress.recent), arrived, full)
-
-
-def _judged(
-    scale: StreamScale, progress: Sequence[Any], done: Sequence[BatchProgress], arrived: int, full: BacklogMeasured
-) -> StreamMeasured:
-    """Count what came after the warm-up; the first file came before the load."""
-    taken = np.cumsum([each["numInputRows"] for each in progress]) / scale.rate - 1
-    counted = [each for each, seconds in zip(progress, taken.tolist(), strict=True) if seconds > scale.warm_up]
-    rows = sum(each["numInputRows"] for each in counted)
-    span = arrived - scale.warm_up
-    batches = {each["batchId"] for each in counted}
-    metrics = [each for each in done if each.batch in batches]
-    lag = arrived - float(taken[-1])
+    say("streaming query under load")
+    arrived = _offer(seconds, arriving, scale.seconds, say)
+    load, counted = _judged(scale.rate, scale.warm_up, query.query.recentProgress, arrived)
+    query.end_between()
+    metrics = [each for each in query.progress.recent if each.batch in counted]
     return StreamMeasured(
         scale,
-        offered=scale.rate,
-        taken=rows / span,
-        lag=lag,
-        batches=tuple(each["durationMs"]["triggerExecution"] / 1000 for each in counted),
+        load,
         state=tuple(metric.state_bytes for metric in metrics),
         composites=sum(sum(metric.composites.values()) for metric in metrics),
         late=sum(metric.late for metric in metrics),
+        operator=_operator(spark, folder, say, scale, found_in),
         backlog=full,
     )
+
+
+def _operator(
+    spark: SparkSession, folder: Path, say: Say, scale: StreamScale, found_in: Callable[[DataFrame], Detection]
+) -> Load:
+    """Let the operator of Spark's work under its load, with the same rule and keys."""
+    arriving = folder / "arriving-for-operator"
+    arriving.mkdir()
+    seconds = _seconds(replace(scale, rate=scale.operator))
+    found = found_in(_arriving(spark, arriving, seconds)).dataframe
+    query = started(found, folder / "checkpoint-of-operator")
+    query.processAllAvailable()
+    say("operator of Spark's under load")
+    arrived = _offer(seconds, arriving, scale.operator_seconds, say)
+    load, _ = _judged(scale.operator, scale.operator_warm_up, query.recentProgress, arrived)
+    query.stop()
+    return load
+
+
+def _arriving(spark: SparkSession, folder: Path, seconds: Sequence[pa.Table]) -> DataFrame:
+    """The events that arrive in a folder; a first file is there, so that compiling and starting workers is not part
+    of the load.
+    """
+    _arrive(seconds, folder, 0)
+    return spark.readStream.schema(_SCHEMA).parquet(str(folder))
+
+
+def _offer(seconds: Sequence[pa.Table], folder: Path, count: int, say: Say) -> int:
+    """Let so many files arrive, one a second; gives how many did."""
+    load = _Arrivals(seconds, folder, count)
+    load.start()
+    while load.is_alive():
+        load.join(5)
+        say(f"under load, {load.arrived} of {count} s")
+    return load.arrived
+
+
+def _judged(rate: int, warm_up: int, progress: Sequence[Any], arrived: int) -> tuple[Load, set[int]]:
+    """Count what came after the warm-up, and in which micro-batches; the first file came before the load."""
+    progress = [each for each in progress if each["numInputRows"]]
+    taken = np.cumsum([each["numInputRows"] for each in progress]) / rate - 1
+    counted = [each for each, seconds in zip(progress, taken.tolist(), strict=True) if seconds > warm_up]
+    load = Load(
+        rate,
+        taken=sum(each["numInputRows"] for each in counted) / (arrived - warm_up),
+        lag=arrived - float(taken[-1]),
+        batches=tuple(each["durationMs"]["triggerExecution"] / 1000 for each in counted),
+    )
+    return load, {each["batchId"] for each in counted}
 
 
 def _seconds(scale: StreamScale) -> list[pa.Table]:
@@ -180,7 +240,7 @@ def _arrive(seconds: Sequence[pa.Table], folder: Path, number: int) -> None:
     hidden.rename(folder / f"{number:06}.parquet")
 
 
-class _Load(threading.Thread):
+class _Arrivals(threading.Thread):
     """Lets a file arrive every second, whatever the query does."""
 
     def __init__(self, seconds: Sequence[pa.Table], folder: Path, count: int) -> None:
