@@ -6,10 +6,15 @@ Both ways by turns in one session, on the same files, which are in order of time
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from benchmarks.measuring.timing import Say, Timing, best, timed_family
 from benchmarks.spark.jobs import SPARK_FULL, Data, Read, Scale, detected, generated, require_equal, run
 from benchmarks.spark.queries import QUESTIONS, SparkQuestion
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +50,9 @@ def _measure(question: SparkQuestion, data: Data, repeat: int, say: Say, scale: 
     for _ in range(repeat):
         for read, timings in taken.items():
             say(f"{question.name}: {read}")
-            timings.append(timed_family(lambda read=read: run(detected(question, frame, scale, read).dataframe))[0])
+            timings.append(timed_family(partial(_run, question, frame, scale, read))[0])
     return FilesRow(question.name, scale.events, found["files"], best(taken["spark"]), best(taken["files"]))
+
+
+def _run(question: SparkQuestion, frame: DataFrame, scale: Scale, read: Read) -> None:
+    run(detected(question, frame, scale, read).dataframe)
