@@ -9,6 +9,7 @@ from cepheus.core.errors import OptionError
 
 _TESLA = "define Fire() from Smoke(area=$a) and last Temp(area=$a and value > 45) within 5 min from Smoke"
 _ETALIS = "late(X) <- ordered(X) SEQ paid(X)."
+_SQL = "SELECT * FROM Temp MATCH_RECOGNIZE (MEASURES B.value AS v PATTERN (A B) DEFINE B AS B.value > A.value)"
 
 
 def warm_up() -> None:
@@ -33,6 +34,7 @@ def warm_up() -> None:
         ("uncertain events", _TESLA, doubtful, "columns"),
         ("automata", _TESLA, events, "automata"),
         ("goals", _ETALIS, orders, "goals"),
+        ("rows", _SQL, events, "auto"),
         *with_device,
     ):
         begin = time.perf_counter()

@@ -25,6 +25,7 @@ from cepheus.kernel.machine import all_hold, compute
 from cepheus.kernel.memory import At, fixed, fixed_float, number, peek, poke, put, put_number, word
 from cepheus.kernel.program import Floats, FunctionCode, StepField, StepFlag, ValueKind, Words
 from cepheus.kernel.sketch import REGISTERS, estimate, float_word, note_word
+from cepheus.kernel.sorting import first_from, sort
 from cepheus.kernel.state import TOO_MANY, LaneState
 from cepheus.kernel.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
 
@@ -117,7 +118,7 @@ def _deviation(values: Floats, mean: float) -> float:
 @compiled
 def _median(values: Floats) -> float:
     """The value in the middle, of two half their sum; zero has no sign."""
-    values.sort()
+    sort(values)
     upper = len(values) // 2
     return halfway(values[upper if len(values) % 2 == 1 else upper - 1], values[upper], len(values))
 
@@ -131,7 +132,7 @@ def halfway(lower: float, upper: float, count: int) -> float:
 @compiled
 def _percentile(values: Floats, percent: float) -> float:
     """The value below which so many percent lie, linear between the two next to it; zero has no sign."""
-    values.sort()
+    sort(values)
     place = (len(values) - 1) * (percent / 100.0)
     below = int(place)
     return between_members(values[below], values[min(below + 1, len(values) - 1)], place - below)
@@ -168,13 +169,13 @@ def _slope(times: Words, values: Floats, mean: float) -> float:
 def _mode(values: Words) -> int:
     """The most frequent word, of several the one that came latest."""
     ordered = values.copy()
-    ordered.sort()
+    sort(ordered)
     most, run = 1, 1
     for k in range(1, len(ordered)):
         run = run + 1 if ordered[k] == ordered[k - 1] else 1
         most = max(most, run)
     for k in range(len(values) - 1, -1, -1):
-        first = np.searchsorted(ordered, values[k])
+        first = first_from(ordered, values[k])
         if first + most <= len(ordered) and ordered[first + most - 1] == values[k]:
             return int(values[k])
     return int(values[-1])
@@ -183,7 +184,7 @@ def _mode(values: Words) -> int:
 @compiled
 def _distinct(values: Words) -> int:
     """How many words differ."""
-    values.sort()
+    sort(values)
     count = 1
     for k in range(1, len(values)):
         if values[k] != values[k - 1]:

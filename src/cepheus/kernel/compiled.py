@@ -30,7 +30,7 @@ from numba.core.serialize import dumps
 from cepheus.kernel.cache import KernelStore, kernel_store
 from cepheus.kernel.checked import CHECKED
 from cepheus.kernel.fingerprint import OWN
-from cepheus.kernel.linking import Kernel, WholeCompiler
+from cepheus.kernel.linking import Kernel, WholeCompiler, undisturbed
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -71,16 +71,19 @@ def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
     words = len(signature(function).parameters)
     words_in = ((types.int64,) * words, types.int64)
     callback: Any = cast(Any, CFunc)(function, words_in, locals={}, options={}, pipeline_class=WholeCompiler)
-    if keep:
-        callback._cache = KernelCache(function)
-    callback.compile()
+    if not keep:
+        callback.compile()
+        return callback
+    callback._cache = KernelCache(function)
+    with callback._cache.turn(callback._sig, callback._targetdescr.target_context), undisturbed():
+        callback.compile()
     return callback
 
 
 @cache
-def announce_compilation(kernel: Callable[..., object]) -> None:
-    """Say what takes so long, if a kernel has never been compiled here; not with ``CEPHEUS_ANNOUNCE=0``."""
-    if os.environ.get(ANNOUNCE) != "0" and not cast(KernelCache, cast(Any, kernel)._cache).is_kept():
+def _announce_compilation() -> None:
+    """Say what takes so long, once in a process; not with ``CEPHEUS_ANNOUNCE=0``."""
+    if os.environ.get(ANNOUNCE) != "0":
         print(
             "Compiling the engine (once for this version; some seconds; `cepheus warm-up` does it ahead)",
             file=sys.stderr,
@@ -133,15 +136,12 @@ class KernelCache(NumbaCache):
         store = self._store()
         return None if store is None else str(store.folder)
 
-    def is_kept(self) -> bool:
-        """Whether the function has been compiled before, whatever for."""
-        store = self._store()
-        return store is not None and store.has(self._stem)
-
     def turn(self, sig: Any, target_context: Any) -> AbstractContextManager[None]:
-        """Have one process at a time compile the function for a signature; the others find it afterwards."""
-        store = self._store()
-        return nullcontext() if store is None else store.turn(self._name(sig, target_context.codegen()))
+        """Have one process at a time compile the function for a signature, and say so; others find it afterwards."""
+        store, name = self._store(), self._name(sig, target_context.codegen())
+        if store is None or not store.has(name):
+            _announce_compilation()
+        return nullcontext() if store is None else store.turn(name)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the function compiled for a signature; None if that has not been done."""

@@ -7,12 +7,14 @@ that its annotations state; whatever is called from Python takes in all it needs
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from typing import Any, cast
 
 from numba import types
-from numba.core import typed_passes
+from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -78,6 +80,15 @@ class WholeLibrary(_Library):  # type: ignore[misc]
         super()._optimize_final_module()
 
 
+_NEEDLESS = (
+    untyped_passes.InlineClosureLikes,  # no kernel has a function inside
+    untyped_passes.InlineInlinables,
+    typed_passes.InlineOverloads,
+    typed_passes.NopythonRewrites,  # nor computes with whole arrays
+)
+"""Passes that change nothing about what this package is made of, and take their time to find that out."""
+
+
 def _passes(state: Any, library: type[Any]) -> Passes:
     """Numba's usual passes, with one that lowers the function into a library of some kind."""
     builder: Any = DefaultPassBuilder
@@ -90,7 +101,52 @@ def _passes(state: Any, library: type[Any]) -> Passes:
             builder.define_nopython_lowering_pipeline,
         )
         for each, told in part(state).passes
+        if library is WholeLibrary or each not in _NEEDLESS
     ]
+
+
+_PLAIN = (types.Number, types.Boolean, types.IntegerLiteral, types.BooleanLiteral, types.EnumMember)
+"""Types of numbers, whose meaning nothing changes."""
+
+
+class _RememberingContext:
+    """Numba's knowledge of types, for one function after the other, which remembers how builtin functions were called.
+
+    To find out what ``+`` of two integers is, Numba tries all that it knows to be added, and so for every ``+``.
+    """
+
+    def __init__(self, known: Any, told: dict[Any, Any]) -> None:
+        self._known = known
+        self._told = told
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._known, name)
+
+    def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
+        """The signature of a call."""
+        if named or isinstance(function, types.Dispatcher) or not all(isinstance(each, _PLAIN) for each in arguments):
+            return self._known.resolve_function_type(function, arguments, named)
+        call = (function, tuple(arguments))
+        found = self._told.get(call)
+        if found is None:
+            found = self._told[call] = self._known.resolve_function_type(function, arguments, named)
+        return found
+
+
+_calls: dict[Any, Any] = {}
+"""The signatures of calls of builtin functions, by function and types of arguments."""
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Do not look for garbage meanwhile: there is next to none, and each look goes through all that a compiler has."""
+    looks = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looks:
+            gc.enable()
 
 
 def _pass_manager(passes: Passes) -> Any:
@@ -138,6 +194,7 @@ class _LoweredCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         """What Numba asks a compiler for."""
+        self.state.typingctx = _RememberingContext(self.state.typingctx, _calls)
         return [_pass_manager(_passes(self.state, LoweredLibrary))]
 
 
@@ -183,7 +240,7 @@ class Kernel(_Dispatcher):  # type: ignore[misc]
         """Compile the function for types of arguments, unless this or another process has."""
         if tuple(getattr(sig, "args", sig)) in self.overloads:
             return super().compile(sig)
-        with self._cache.turn(sig, self.targetctx):
+        with self._cache.turn(sig, self.targetctx), undisturbed():
             return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

@@ -29,7 +29,8 @@ from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
 from cepheus.kernel.ordering import ordered_word
 from cepheus.kernel.parts import with_parts
-from cepheus.kernel.program import GroupKeyField, ListingField, PolicyCode, StepField, ValueKind
+from cepheus.kernel.program import GroupKeyField, ListingField, PolicyCode, StepField, ValueKind, Words
+from cepheus.kernel.sorting import sort
 from cepheus.kernel.state import DONE, GROUPS_FULL, LISTS_FULL, Cursor, GroupState, LaneState
 from cepheus.kernel.ties import Counting, is_at, note_decided
 from cepheus.kernel.windows import compute_aggregate, lane_of, reference_time
@@ -224,15 +225,29 @@ def _rank(context: int, at: int, step: int, listing: int, lane: int, begin: int,
             entries[count], values[count] = entry, ordered_word(value) if floats else value
             count += 1
     wanted = min(fixed(listing, ListingField.RANKED), count)
-    order = np.argsort(values[:count], kind="mergesort")
-    if 0 < wanted < count:
-        least, beaten = order[count - wanted], order[count - wanted - 1]
-        times = entry_time(context, offset + (entries[least] & mask)) - entry_time(
-            context, offset + (entries[beaten] & mask)
-        )
-        if values[least] == values[beaten] and times == 0:
-            note_decided(context)
-    kept = np.sort(order[count - wanted :])
-    for k in range(wanted):
-        put(context, At.CHOSEN, begin + k, entries[kept[k]])
+    if wanted > 0:
+        _keep_greatest(context, lane, begin, wanted, entries[:count], values[:count])
     return begin + wanted
+
+
+@compiled
+def _keep_greatest(context: int, lane: int, begin: int, wanted: int, entries: Words, values: Words) -> None:
+    """List so many of the entries, those with the greatest values; count the tie that decides which."""
+    count, ordered = len(values), values.copy()
+    sort(ordered)
+    least, alike = ordered[count - wanted], 0
+    while alike < wanted and ordered[count - wanted + alike] == least:
+        alike += 1
+    earliest, beaten, place = -1, -1, begin + wanted
+    for k in range(count - 1, -1, -1):
+        if values[k] > least or (values[k] == least and alike > 0):
+            place -= 1
+            put(context, At.CHOSEN, place, entries[k])
+            if values[k] == least:
+                earliest, alike = entries[k], alike - 1
+        elif values[k] == least and beaten < 0:
+            beaten = entries[k]
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    if beaten >= 0 and entry_time(context, offset + (earliest & mask)) == entry_time(context, offset + (beaten & mask)):
+        note_decided(context)

@@ -24,6 +24,7 @@ from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before, entry_time, lane_at
 from cepheus.kernel.memory import At, fixed, fixed_float, float_of_bits, peek, poke, put, word
 from cepheus.kernel.program import FunctionCode, StepField, ValueKind
+from cepheus.kernel.sorting import sort
 from cepheus.kernel.state import TOO_MANY, LaneState
 from cepheus.kernel.sums import LIMBS
 
@@ -110,7 +111,7 @@ def _order_anew(context: int, lane: int, begin: int, end: int, floats: bool) -> 
     values = np.empty(end - begin, np.int64)
     for k in range(end - begin):
         values[k] = _value(context, offset + ((begin + k) & mask), floats)
-    values.sort()
+    sort(values)
     distinct = 0
     for k in range(end - begin):
         distinct += k == 0 or values[k] != values[k - 1]

@@ -33,7 +33,6 @@ from cepheus.engine.goals.outlet import HeadForm, goals_of, to_batch
 from cepheus.engine.goals.snapshot import Saved, SavedType, read, require_matches, write
 from cepheus.engine.goals.store import NOWHERE, remove_row
 from cepheus.engine.goals.waiting_goals import put_back, put_facts, sweep
-from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.plan.interval.flatten import FlatProgram, Flattener, Since, TypeEntry
@@ -281,7 +280,6 @@ class GoalsEngine:
         """Bring the program in line with the rules."""
         if not self._stale:
             return
-        announce_compilation(run)
         rules = self.rules
         flattener = Flattener(self._types, self._tables.specs, self._instants())
         limits = endless_limits(rules, self._limit)

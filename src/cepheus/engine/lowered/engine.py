@@ -33,7 +33,6 @@ from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, fir
 from cepheus.engine.lowered.texts import TextCensus, mark_texts
 from cepheus.engine.lowered.timers import Timers
 from cepheus.engine.lowered.totals import totals_of, totals_to_put
-from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.context import Context, Input, Scratch, State
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
@@ -164,7 +163,6 @@ class LoweredEngine:
         """Bring program, state and working space in line with the rules."""
         if not self._stale:
             return
-        announce_compilation(self.kernel.run)
         self._flat = self._flatten()
         self._program = self._flat.program
         self._order = tuple(self._lowering.rules.values())
