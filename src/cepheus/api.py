@@ -334,7 +334,7 @@ class Program:
             return self._found(self._detect_files((), events, options, observe).all(), [])
         late: list[Event] = []
         catalog = self._catalog_for(options)
-        session = Session(catalog, options, on_late=late.append, observe=observe)
+        session = Session(catalog, options, on_late=late.append, observe=observe, whole=True)
         sources: list[EventBatch] = []
         session.tap(lambda fed, _made, _until: sources.append(fed))
         if is_frames_by_type(events, options.columns):

@@ -354,3 +354,12 @@ def _from_nanoseconds(nanoseconds: int) -> int:
     if not MIN_TIME <= microseconds <= MAX_TIME:
         raise EventError.of("time", "the time does not fit in 64 bits of microseconds")
     return microseconds
+
+
+def is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
+    """Whether this is a common case, decided quickly: it runs for every attribute of every event that is fed alone."""
+    if kind is ValueType.FLOAT:
+        return type(raw) is float and -math.inf < raw < math.inf
+    if kind is ValueType.STRING:
+        return type(raw) is str and raw.isascii()
+    return kind is ValueType.INT and type(raw) is int and INT_MIN <= raw <= INT_MAX

@@ -22,14 +22,18 @@ from cepheus.formats.cells import Moment, not_a_probability
 from cepheus.formats.columns import Column, ObjectColumn, TypedColumn
 from cepheus.formats.event_fields import late_start, no_such_type
 from cepheus.formats.problems import BadEvents, placed
+from cepheus.formats.unseen_attributes import UnseenAttributes
 
 
-def conform(batch: EventBatch, schema: Schema, bad: BadEvents | None = None) -> EventBatch:
+def conform(
+    batch: EventBatch, schema: Schema, bad: BadEvents | None = None, unseen: UnseenAttributes | None = None
+) -> EventBatch:
     """The events of a batch that a schema names, with the attributes it names, in the types it names.
 
     An attribute that is missing or does not fit is an error that names the row, counted from 1, and so is an event
     of another type if the schema is closed; under an open schema such events are left out. Integers that stand for
     timestamps are microseconds. With ``bad`` events that are to be skipped, they are left out and reported there.
+    ``unseen`` is shown the events.
 
     >>> from cepheus.core.event import Event
     >>> from cepheus.core.schema import Attribute, EventType
@@ -45,6 +49,8 @@ def conform(batch: EventBatch, schema: Schema, bad: BadEvents | None = None) -> 
         batch = _without(batch.take(rows), schema)
     faults: Faults = {}
     events = TypedRows(_BatchRows(batch), batch.types, batch.codes)
+    if unseen is not None and unseen.missing:
+        unseen.look(events)
     reader = AttributeReader(_as_named(batch, schema), TimeUnit.US, to_first=bad.policy is OnBadEvent.STOP)
     columns, errors = reader.read(events, faults)
     own = _own_errors(batch, columns, faults)

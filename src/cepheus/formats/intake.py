@@ -37,6 +37,7 @@ from cepheus.formats.event_fields import (
 from cepheus.formats.named_columns import NamedColumns
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.formats.rows import ArrayRows, Numbers, Rows, pick
+from cepheus.formats.unseen_attributes import UnseenAttributes
 from cepheus.formats.written_times import read_by_format
 
 
@@ -67,7 +68,7 @@ class IntakeOptions:
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
     leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
     ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
-    ``named`` is shown the names of columns.
+    ``named`` is shown the names of columns, ``unseen`` the events of each type.
     ``check`` is told the first times that are mere numbers. ``time_format`` is how times are written as texts, by
     default as ISO 8601.
     """
@@ -84,6 +85,7 @@ class IntakeOptions:
     check: TimeCheck | None = None
     time_format: str | None = None
     named: NamedColumns | None = None
+    unseen: UnseenAttributes | None = None
 
 
 _FILE_OF_ONE_TYPE = "give the type of all its events together with the file"
@@ -133,6 +135,8 @@ class Intake:
         events = TypedRows(rows, types, codes)
         if self._arguments:
             self._settle_arguments(events, self._arguments, lines)
+        if self._options.unseen is not None and self._options.unseen.missing:
+            self._options.unseen.look(events, Place(self._name), all_there=isinstance(rows, ArrayRows))
         batch = self._batch(events, positions, faults)
         if self._arguments:
             batch = self._arguments.back(batch)

@@ -255,3 +255,19 @@ def _is_column(values: Sequence[Any]) -> bool:
     except LIBRARY_FAILURES:
         return False
     return True
+
+
+def require_utf8(name: str, array: pa.Array) -> None:
+    """Refuse bytes that are no text: whoever made the table may not have looked."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        hint = "encode its texts in UTF-8"
+        raise EventError.of("utf-8", f"the column '{name}' is not valid UTF-8", hint=hint) from None
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column of a table in one piece."""
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())  # of which Arrow can do nothing but this
+    return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()

@@ -181,6 +181,8 @@ class EventFile:
         """Columns that no rule names stay on the disk."""
         if self.options.named is not None:
             self.options.named.look(names, Place(str(self.path)), all_there=True)
+        if self.options.unseen is not None:
+            self.options.unseen.note_columns(names)
         types = self.options.schema.values()
         if self.options.keep_all or (self.options.intervals and any(map(is_unnamed, types))):
             return names

@@ -16,10 +16,10 @@ from cepheus.core.event import AsEvent, Event
 from cepheus.core.options import RunOptions
 from cepheus.core.time import TimeCheck
 from cepheus.formats.intake import Intake, IntakeOptions
-from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns
+from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, one_array
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.read import open_files
-from cepheus.runtime.embedded.admission import ArrowTable, Given, one_array
+from cepheus.runtime.embedded.admission import ArrowTable, Given
 from cepheus.runtime.embedded.detect import FilesByType
 
 HistoryInput = (

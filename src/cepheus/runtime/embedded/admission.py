@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from math import inf
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +26,7 @@ from cepheus.formats.cells import (
     coerce_id,
     coerce_probability,
     coerce_value,
+    is_plain,
     kind_of_value,
 )
 from cepheus.formats.conform import conform
@@ -49,9 +49,17 @@ from cepheus.formats.event_fields import (
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, argument_name, named
 from cepheus.formats.named_columns import NamedColumns
-from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, check_type_column
+from cepheus.formats.parquet_arrow import (
+    array_rows,
+    arrow_table,
+    check_columns,
+    check_type_column,
+    one_array,
+    require_utf8,
+)
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.formats.rows import NumberedRows, Numbers, Rows
+from cepheus.formats.unseen_attributes import UnseenAttributes
 from cepheus.formats.written_times import moment_of_text
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
@@ -91,12 +99,15 @@ class Admission:
 
     ``options`` tell the unit of times in dicts and tables, and the keys or columns that are not attributes; an Event or
     EventBatch has fields of its own for these, and its times are in microseconds. ``check`` is told the first times
-    that are mere numbers. What becomes of bad events is up to ``bad``.
+    that are mere numbers. What becomes of bad events is up to ``bad``. A table that is the ``whole`` of the events has
+    all the columns there are.
 
     The type of an attribute that neither rules nor declarations tell is settled by the first value that comes.
     """
 
-    def __init__(self, options: RunOptions, check: TimeCheck | None = None, bad: BadEvents | None = None) -> None:
+    def __init__(
+        self, options: RunOptions, check: TimeCheck | None = None, bad: BadEvents | None = None, *, whole: bool = False
+    ) -> None:
         self._unit = options.unit
         self._check = check
         self.bad = bad or BadEvents(options.on_bad_event)
@@ -104,6 +115,7 @@ class Admission:
         self._many = False
         self._columns = options.columns
         self.named = NamedColumns(options.columns, strict=options.strict)
+        self.unseen = UnseenAttributes(refuse=whole, strict=options.strict)
         self._type_key, self._time_key = options.columns.type, options.columns.time
         self._sequence, self._probability_key = options.columns.sequence, options.columns.probability
         self._start_key: str | None = options.columns.start
@@ -135,6 +147,8 @@ class Admission:
         self._intervals = self._intervals if intervals is None else intervals
         self._start_key = start_field(self._columns, intervals=self._intervals)
         self._plain = self._plain if plain is None else plain
+        if expected is not self._expected:
+            self.unseen.expect(expected)
         listed = set(expected)
         unlisted = {event for event, _ in self.settled if event not in listed and event in expected}
         types = [self._with_settled(expected[name]) for name in (*expected, *sorted(unlisted))]
@@ -173,6 +187,8 @@ class Admission:
             if plan is None:
                 return None
             given = with_own_fields(given)
+            if self.unseen.missing:
+                self.unseen.look_at(event_type, given.attributes)
             values, errors = self._values(plan, _by_data_names(given.attributes, plan.event_type), TimeUnit.US)
             errors |= {name: as_distribution(error) for name, error in given.errors.items() if name in values}
             event = Event(
@@ -198,6 +214,8 @@ class Admission:
             self.named.look(given)
         if self._intervals:
             given = self._named(given, plan)
+        if self.unseen.missing:
+            self.unseen.look_at(plan.event_type.name, given)
         raw_time, raw_id = given.get(self._time_key), given.get(plan.id_field)
         raw_probability, raw_parts = given.get(self._probability_key), given.get("from")
         values, errors = self._values(plan, given, self._unit)
@@ -255,7 +273,7 @@ class Admission:
         if isinstance(given, EventBatch):
             count = len(given)
             numbered = given if given.ids is not None else replace(given, ids=range(position, position + count))
-            batch = conform(numbered, self._schema, self.bad)
+            batch = conform(numbered, self._schema, self.bad, self.unseen)
         elif isinstance(given, NumberedRows):
             count = len(given.rows)
             batch = self._taken(given.rows, given.numbers, given.bad, given.prefix)
@@ -277,12 +295,25 @@ class Admission:
             time_format=self._time_format,
             id_prefix=prefix,
             named=self.named,
+            unseen=self.unseen,
         )
         intake = Intake("events", options, bad, counts_rows=True)
         batch = intake.chunk(rows, range(1, len(rows) + 1), numbers).batch
         if self._check is not None and self._check.looked:
             self._check = None
         return batch
+
+    def restore(self, settled: Iterable[tuple[str, str, ValueType]], unseen: Iterable[Sequence[str]]) -> None:
+        """Go on where data had settled some types, and some of what is expected had not been seen."""
+        self.settled = {(event, name): kind for event, name, kind in settled}
+        self.expect(self._expected, self._equal)
+        self.named.missing.clear()  # the events before may have had them
+        self.unseen.restore(unseen)
+
+    def tell(self) -> None:
+        """Say at the end what was named or read and never seen."""
+        self.named.tell()
+        self.unseen.tell()
 
     def _check_times(self) -> None:
         """Let the first times that are mere numbers be looked at; whoever sends them once sends no others later."""
@@ -338,7 +369,7 @@ class Admission:
         errors: dict[str, Distribution] = {}
         for name, called, kind, optional in plan.kinds:
             raw = given.get(called)
-            if _is_plain(raw, kind):
+            if is_plain(raw, kind):
                 values[name] = raw
             elif raw is not None:
                 value = self._coerced(plan, name, raw, kind, unit)
@@ -444,15 +475,6 @@ class Admission:
             self.expect(self._expected, self._equal)
 
 
-def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
-    """Whether this is a common case, decided quickly: it runs for every attribute of every event that is fed alone."""
-    if kind is ValueType.FLOAT:
-        return type(raw) is float and -inf < raw < inf
-    if kind is ValueType.STRING:
-        return type(raw) is str and raw.isascii()
-    return kind is ValueType.INT and type(raw) is int and INT_MIN <= raw <= INT_MAX
-
-
 def _arrays(given: ArrowTable, columns: ColumnNames) -> tuple[dict[str, pa.Array], int]:
     """The columns of a table by name, and how many rows it has."""
     table = arrow_table(given)
@@ -461,24 +483,8 @@ def _arrays(given: ArrowTable, columns: ColumnNames) -> tuple[dict[str, pa.Array
     check_type_column(arrays[columns.type], None, columns.type)
     for name, array in arrays.items():
         if from_arrow(array.type) is ValueType.STRING:
-            _check_texts(name, array)
+            require_utf8(name, array)
     return arrays, table.num_rows
-
-
-def _check_texts(name: str, array: pa.Array) -> None:
-    """Refuse bytes that are no text: whoever made the table may not have looked."""
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        hint = "encode its texts in UTF-8"
-        raise EventError.of("utf-8", f"the column '{name}' is not valid UTF-8", hint=hint) from None
-
-
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """A column of a table in one piece."""
-    if pa.types.is_string_view(column.type):
-        column = column.cast(pa.string())  # of which Arrow can do nothing but this
-    return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
 
 
 def _array(values: list[Value | None], kind: ValueType) -> pa.Array:

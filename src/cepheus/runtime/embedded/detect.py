@@ -26,6 +26,7 @@ from cepheus.formats.intake import Chunk, IntakeOptions
 from cepheus.formats.named_columns import NamedColumns
 from cepheus.formats.problems import BadEvents, shown
 from cepheus.formats.read import EventFile, open_files
+from cepheus.formats.unseen_attributes import UnseenAttributes
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.order import ReorderBuffer
@@ -158,6 +159,8 @@ class FileDetection:
         self.tally = Tally(checked.equal_types)
         paths, type_names = _paths(files, of_type)
         self._named = NamedColumns(options.columns, refuse=len(paths) == 1, strict=options.strict)
+        self._unseen = UnseenAttributes(refuse=len(paths) == 1, strict=options.strict)
+        self._unseen.expect(checked.inputs)
         intake = IntakeOptions(
             self._expected,
             options.unit,
@@ -167,6 +170,7 @@ class FileDetection:
             check=self._times,
             time_format=options.time_format,
             named=self._named,
+            unseen=self._unseen,
         )
         self.files = open_files(paths, intake, self.bad, type_names=type_names)
         self._engine = engine(self.tally)
@@ -196,6 +200,7 @@ class FileDetection:
             tally.count(composites)
             yield composites
         self._named.tell()
+        self._unseen.tell()
         composites = self._engine.finish(last)
         tally.count(composites)
         tally.ties = self._engine.ties

@@ -11,9 +11,10 @@ from cepheus.core.schema import Schema
 from cepheus.core.time import TimeCheck
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.named_columns import NamedColumns
-from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns
+from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, one_array
 from cepheus.formats.problems import BadEvents
-from cepheus.runtime.embedded.admission import ArrowTable, one_array
+from cepheus.formats.unseen_attributes import UnseenAttributes
+from cepheus.runtime.embedded.admission import ArrowTable
 from cepheus.runtime.embedded.detect import late_event
 from cepheus.runtime.embedded.order import ReorderBuffer
 
@@ -38,6 +39,8 @@ def read_frames(
     late = 0
     check = TimeCheck.of(options.time_unit, strict=options.strict)
     named = NamedColumns(options.columns, refuse=len(frames) == 1, strict=options.strict)
+    unseen = UnseenAttributes(refuse=True, strict=options.strict)  # each type has a frame
+    unseen.expect(expected)
     batches = []
     for name, frame in frames.items():
         table = arrow_table(frame)
@@ -54,6 +57,7 @@ def read_frames(
             check=check,
             time_format=options.time_format,
             named=named,
+            unseen=unseen,
         )
         rows = range(table.num_rows)
         chunk = Intake(name, intake, bad, counts_rows=True).chunk(

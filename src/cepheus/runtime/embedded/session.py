@@ -88,12 +88,13 @@ class Session:
         *,
         on_late: Callback | None = None,
         observe: Observer | None = None,
+        whole: bool = False,
     ) -> None:
         self._catalog = catalog
         self._options = options = options or RunOptions()
         self._on_late = on_late
         self._check = TimeCheck.of(options.time_unit, strict=options.strict)
-        self._admission = Admission(options, self._check)
+        self._admission = Admission(options, self._check, whole=whole)
         require_end(catalog.checked.rules, options.until)
         self._expect(catalog)
         self.buffer = self._new_buffer()
@@ -193,7 +194,7 @@ class Session:
             return Composites.around(EventBatch.empty(), self._options.unit)
         try:
             made = self._process(self.buffer.flush(), over=True)
-            self._admission.named.tell()
+            self._admission.tell()
             return made
         finally:
             self._stopped = "the session is closed"
@@ -361,6 +362,7 @@ class Session:
             "fed": self._fed,
             "late": self._late,
             "skipped": self._admission.bad.skipped,
+            "unseen": self._admission.unseen.keys,
             "composite": dict(self._composite),
             "ties": self.counts.ties.to_dict(),
             "uncertain": error_sources_to_json(self._options.uncertain),
@@ -377,8 +379,7 @@ class Session:
     def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
         require_same_ties(self.rules, catalog.checked.rules)
-        engine_name = goes_on_as(header["engine"], self._options.engine)
-        options = options_of(header | {"engine": engine_name}, self._options)
+        options = options_of(header | {"engine": goes_on_as(header["engine"], self._options.engine)}, self._options)
         threads = 1 if has_timers(catalog.checked.rules) else threads_for(options.engine, options.threads)
         engine = create(replace(options, threads=threads))
         engine.restore(blobs["engine"])
@@ -389,9 +390,8 @@ class Session:
             self._watch.begin(self._engine)
         check = self._check if self._check.unit is options.unit else None
         self._admission = Admission(options, check, self._admission.bad)
-        self._admission.named.missing.clear()  # the events before may have had them
-        self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
         self._expect(catalog)
+        self._admission.restore(header["settled"], header.get("unseen", ()))
         self.buffer = self._new_buffer()
         waiting = batch_from_bytes(header["waiting"], blobs["waiting"])
         self._require_sequences(waiting)

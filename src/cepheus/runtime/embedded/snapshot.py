@@ -54,6 +54,7 @@ def _error_source(value: object, path: str) -> ErrorSource:
 
 
 HEADER = form.record(
+    {"unseen": form.listing(form.row(form.text, form.text))},
     columns=form.record(
         time=form.text,
         type=form.text,
