@@ -19,7 +19,7 @@ from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Left, TypeField
 from cepheus.kernel.state import DONE, STORE_FULL
-from cepheus.kernel.timers import reach_with
+from cepheus.kernel.timers import reach_with, wake
 from cepheus.kernel.type_rows import place_row
 
 Process = Callable[[int, int, int, int], int]
@@ -105,6 +105,8 @@ def _run(context: int) -> int:
             status = _take(context, kind, table(context, At.LEFT, code), at, time)
             if status != DONE:
                 break
+            if fixed(context, At.TIMER_COUNT) > 0:
+                wake(context, kind)
             if peek(context, At.QUEUE_NEXT) > 0:
                 status = _process_queue(context)
         next_row += 1
@@ -150,6 +152,8 @@ def _process_queue(context: int) -> int:
         if status != DONE:
             poke(context, At.QUEUE_FIRST, at)
             return status
+        if fixed(context, At.TIMER_COUNT) > 0:
+            wake(context, peek(record, 0))
         trace(context, events, ~peek(record, fixed(context, At.RECORD_WIDTH) - 1))
         at += fixed(context, At.RECORD_WIDTH)
     poke(context, At.QUEUE_FIRST, 0)

@@ -195,7 +195,6 @@ class At(Fields):
     CONSUMING = rows_of(ConsumedField)
     TIMERS = rows_of(TimerField)
     TIMER_COUNT = size_of(TIMERS)
-    SHORTEST_DELAY = cell(MAX_TIME)
     INDEXES = rows_of(IndexField)
     POINTS = words_at()
     NODES = rows_of(SpanField)
@@ -233,7 +232,7 @@ class At(Fields):
     QUEUE_NEXT = cell(0)
     TIME = cell(MIN_TIME)
     TIMER_STATE = rows_of(TimerState)
-    DUE = cell(MAX_TIME)  # no timer has a moment before
+    DUE = cell(MAX_TIME)  # no timer has a moment before; at the beginning of time, timers are yet to be put in order
     # working space
     BOUND = words_at()
     CURSORS = rows_of(Cursor)

@@ -41,7 +41,10 @@ MOST_COMPARED = 1000
 
 
 class TypeField(Fields):
-    """Of an event type: words of a row, its listeners, how long rows are kept, where its slots are read."""
+    """Of an event type: words of a row, its listeners, how long rows are kept, where its slots are read.
+
+    ``TIMER`` is the first timer that waits after its events, negative if there is none.
+    """
 
     WIDTH = cell()
     MEMBERS = cell()
@@ -51,6 +54,7 @@ class TypeField(Fields):
     INDEXES = cell()
     INDEXES_END = cell()
     STORED = cell()
+    TIMER = cell(-1)
 
 
 class ListenerField(Fields):
@@ -355,7 +359,8 @@ class TimerField(Fields):
     """Of a rule that is evaluated at moments: how long after the events of a column, or at which regular times.
 
     ``TYPE`` is that of its terminators, ``POSITION`` where the event it waits after is bound. ``PERIOD`` is 0 unless
-    the moments are regular ones. What it has consumed, as the slot and bit say, has no moment.
+    the moments are regular ones. What it has consumed, as the slot and bit say, has no moment. ``ANOTHER`` is
+    the next timer with terminators of the type, negative if there is none.
     """
 
     RULE = cell()
@@ -366,6 +371,7 @@ class TimerField(Fields):
     CONSUMED_SLOT = cell(-1)
     CONSUMED_BIT = cell(0)
     PERIOD = cell(0)
+    ANOTHER = cell(-1)
 
 
 class SpanField(Fields):

@@ -103,10 +103,17 @@ class Cursor(Fields):
 
 
 class TimerState(Fields):
-    """Of a timer: the entry of its column that it comes to next, or the time of its next regular moment."""
+    """Of a timer: the entry of its column that it comes to next, or the time of its next regular moment.
+
+    ``KEY`` is a time before which it has no moment, ``PLACE`` where it stands in a heap by these keys. The heap has no
+    table of its own: ``HEAP`` of row i is the timer at place i.
+    """
 
     ENTRY = cell()
     TIME = cell()
+    KEY = cell(0)
+    PLACE = cell(0)
+    HEAP = cell(0)
 
 
 class GroupState(Fields):

@@ -50,8 +50,6 @@ class Timers:
             row[:] = known[name] if name in known else TimerState.row(entry=self._end(timer), time=self._tick(timer))
         self._state.timer_state = rows
         self._context.use_state(self._state)
-        delays = [timer.delay for timer in self._timers.values() if timer.every is None]
-        self._context[At.SHORTEST_DELAY] = min(delays, default=MAX_TIME)
         self._look_again()
 
     def forget(self, name: str) -> None:
@@ -121,7 +119,7 @@ class Timers:
         require_few_moments(self._every, found, self._limit)
 
     def _look_again(self) -> None:
-        """Have the kernel find out when the next moment is."""
+        """Have the kernel put the timers in order and find out when the next moment is."""
         self._context[At.DUE] = MIN_TIME if self._timers else MAX_TIME
 
     def _lane(self, timer: LoweredTimer) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:

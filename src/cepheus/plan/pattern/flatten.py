@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -197,7 +198,8 @@ def flatten(
 
 def _timers(lowering: Lowering) -> list[tuple[int, ...]]:
     """The rows of the timers of rules, in order of deployment."""
-    rows = []
+    rows: list[tuple[int, ...]] = []
+    another = {one: other for same in _timers_by_type(lowering).values() for one, other in pairwise(same)}
     for number, rule in enumerate(lowering.rules.values()):
         timer = rule.timer
         if timer is not None:
@@ -212,9 +214,20 @@ def _timers(lowering: Lowering) -> list[tuple[int, ...]]:
                     consumed_slot=consumed_slot,
                     consumed_bit=consumed_bit,
                     period=0 if timer.every is None else timer.every.period,
+                    another=another.get(len(rows), -1),
                 )
             )
     return rows
+
+
+def _timers_by_type(lowering: Lowering) -> dict[int, list[int]]:
+    """The numbers of the timers that wait after events, by the type of the events."""
+    timers = [(rule.type, rule.timer) for rule in lowering.rules.values() if rule.timer is not None]
+    found: dict[int, list[int]] = defaultdict(list)
+    for number, (kind, timer) in enumerate(timers):
+        if timer.every is None:
+            found[kind].append(number)
+    return found
 
 
 def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
@@ -320,6 +333,7 @@ def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence
     types = TypeField.zeros(len(lowering.types))
     inputs = 0
     stored = set(reach)
+    timers = _timers_by_type(lowering)
     for layout in lowering.types.values():
         linear, groups = index_listeners(listeners.get(layout.index, []))
         begin = len(indexes.members)
@@ -337,6 +351,7 @@ def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence
             indexes=first_index,
             indexes_end=len(indexes.rows),
             stored=layout.index in stored,
+            timer=timers.get(layout.index, [-1])[0],
         )
         inputs += layout.width
     return types
