@@ -17,8 +17,10 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError
 from cepheus.core.event import Event
 from cepheus.core.options import OnBadEvent
+from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import MIN_TIME
-from cepheus.core.values import ValueType
+from cepheus.core.values import ValueType, as_int
+from cepheus.formats.event_fields import id_field_of
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.rows import NumberedRows
 from cepheus.formats.table import written_time
@@ -201,13 +203,26 @@ class Processing:
             self._late.clear()
 
     def _as_read(self, event: Event) -> dict[str, Any]:
-        """An event with its times in the run's unit: a run with the same options reads it as it was."""
-        written = event.to_dict()
-        expected = self._expected[event.type].attributes if event.type in self._expected else ()
-        moments = {attribute.name for attribute in expected if attribute.type is ValueType.TIMESTAMP}
-        for name in moments | ({"time", "start"} - event.attributes.keys()):
-            if isinstance(written.get(name), int):
-                written[name] = written_time(written[name], self._live.options.unit)
+        """An event as the run's columns and unit have it: a run with the same options reads it as it was."""
+        columns, unit = self._live.options.columns, self._live.options.unit
+        expected = self._expected.get(event.type, EventType(event.type))
+        written: dict[str, Any] = {columns.type: event.type, columns.time: written_time(event.time, unit)}
+        for name, value in event.attributes.items():
+            attribute = expected.attribute(name) or Attribute(name, None)
+            moment = attribute.type is ValueType.TIMESTAMP and isinstance(value, int)
+            plain = written_time(as_int(value), unit) if moment and value is not None else value
+            error = event.errors.get(name)
+            written[attribute.named_by_data] = plain if error is None else {"value": plain, "error": str(error)}
+        if event.start is not None and event.start != event.time:
+            written.setdefault(columns.start or "start", written_time(event.start, unit))
+        if event.id is not None:
+            written.setdefault(id_field_of(expected, columns), event.id)
+        if event.sequence is not None and columns.sequence is not None:
+            written[columns.sequence] = event.sequence
+        if event.probability != 1.0:
+            written[columns.probability] = event.probability
+        if event.made_of:
+            written["from"] = list(event.made_of)
         return written
 
     def _refuse(
