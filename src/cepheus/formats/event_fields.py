@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import NoneType
 
+import numpy as np
+
 from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import ColumnNames
@@ -42,6 +44,14 @@ def type_of(cell: object, schema: Schema, *, keep_all: bool = False) -> str | No
 def no_such_type(name: str, schema: Schema) -> EventError:
     """The error for an event of a type that nobody declared, where all are declared."""
     return EventError.of("event", f"there is no event type {shown(name)}", hint=did_you_mean(name, schema))
+
+
+def own_time(time: object) -> int:
+    """The time of an Event, which is a whole number of microseconds."""
+    time = int(time) if isinstance(time, np.integer) else time
+    if type(time) is not int or not INT_MIN <= time <= INT_MAX:
+        raise EventError.of("time", f"the time {shown(time)} is not an integer of microseconds in 64 bits")
+    return time
 
 
 def id_field_of(event_type: EventType | None, columns: ColumnNames) -> str:

@@ -35,6 +35,7 @@ from cepheus.formats.event_fields import (
     uncertain_field,
 )
 from cepheus.formats.named_columns import NamedColumns
+from cepheus.formats.own_ids import OwnIds
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.formats.rows import ArrayRows, Numbers, Rows, pick
 from cepheus.formats.unseen_attributes import UnseenAttributes
@@ -68,7 +69,7 @@ class IntakeOptions:
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
     leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
     ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
-    ``named`` is shown the names of columns, ``unseen`` the events of each type.
+    ``named`` is shown the names of columns, ``unseen`` the events of each type, ``own_ids`` ids.
     ``check`` is told the first times that are mere numbers. ``time_format`` is how times are written as texts, by
     default as ISO 8601.
     """
@@ -86,6 +87,7 @@ class IntakeOptions:
     time_format: str | None = None
     named: NamedColumns | None = None
     unseen: UnseenAttributes | None = None
+    own_ids: OwnIds | None = None
 
 
 _FILE_OF_ONE_TYPE = "give the type of all its events together with the file"
@@ -342,7 +344,7 @@ class Intake:
             return positions if options.id_prefix is None else [f"{options.id_prefix}:{row}" for row in positions]
         numbers = _plain_integers(column)
         if numbers is not None:
-            return numbers
+            return self._looked_at(numbers)
         as_text = not isinstance(column, ObjectColumn)
         ids: list[EventId] = []
         for row, (has_id, position) in enumerate(zip(column.present().tolist(), _plain(positions), strict=True)):
@@ -351,6 +353,11 @@ class Intake:
             except EventError as error:
                 faults.setdefault(row, error)
                 ids.append(position)
+        return self._looked_at(ids)
+
+    def _looked_at(self, ids: Ids) -> Ids:
+        if self._options.own_ids is not None:
+            self._options.own_ids.look(ids)
         return ids
 
     def _position(self, position: int) -> EventId:

@@ -15,6 +15,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
+from cepheus.core.options import ColumnNames
 from cepheus.core.values import ValueType, from_arrow
 from cepheus.formats.intake import Chunk, Intake
 from cepheus.formats.problems import shown
@@ -271,3 +272,15 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.string())  # of which Arrow can do nothing but this
     return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+
+
+def event_arrays(given: object, columns: ColumnNames) -> tuple[dict[str, pa.Array], int]:
+    """The columns of a table of events by name, and how many rows it has."""
+    table = arrow_table(given)
+    check_columns(table.schema.names, None, (columns.type, columns.time))
+    arrays = {name: one_array(table.column(name)) for name in table.schema.names}
+    check_type_column(arrays[columns.type], None, columns.type)
+    for name, array in arrays.items():
+        if from_arrow(array.type) is ValueType.STRING:
+            require_utf8(name, array)
+    return arrays, table.num_rows

@@ -14,12 +14,12 @@ from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.error_columns import error_of_record
 from cepheus.core.errors import EventError, OptionError, Place
-from cepheus.core.event import AsEvent, Event
+from cepheus.core.event import AsEvent, Event, EventId
 from cepheus.core.lists import list_refused, text_column
-from cepheus.core.options import ColumnNames, OnBadEvent, RunOptions
+from cepheus.core.options import OnBadEvent, RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeCheck, TimeUnit, from_datetime
-from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_int, from_arrow
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_int
 from cepheus.formats.attributes import data_names, is_unnamed
 from cepheus.formats.cells import (
     Uncertain,
@@ -41,6 +41,7 @@ from cepheus.formats.event_fields import (
     number_of,
     of_attribute,
     of_field,
+    own_time,
     probability_of,
     start_field,
     type_of,
@@ -49,14 +50,8 @@ from cepheus.formats.event_fields import (
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, argument_name, named
 from cepheus.formats.named_columns import NamedColumns
-from cepheus.formats.parquet_arrow import (
-    array_rows,
-    arrow_table,
-    check_columns,
-    check_type_column,
-    one_array,
-    require_utf8,
-)
+from cepheus.formats.own_ids import OwnIds
+from cepheus.formats.parquet_arrow import array_rows, event_arrays
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.formats.rows import NumberedRows, Numbers, Rows
 from cepheus.formats.unseen_attributes import UnseenAttributes
@@ -115,6 +110,7 @@ class Admission:
         self._many = False
         self._columns = options.columns
         self.named = NamedColumns(options.columns, strict=options.strict)
+        self._own_ids, self._ids_seen = OwnIds(strict=options.strict), list[EventId]()
         self.unseen = UnseenAttributes(refuse=whole, strict=options.strict)
         self._type_key, self._time_key = options.columns.type, options.columns.time
         self._sequence, self._probability_key = options.columns.sequence, options.columns.probability
@@ -165,7 +161,10 @@ class Admission:
     def event(self, given: Given, position: int) -> Event | None:
         """Admit one event; None if no rule concerns its type, or if it is bad and bad events are skipped."""
         try:
-            return self._event(given, position)
+            event = self._event(given, position)
+            if self._ids_seen:
+                self._own_ids.look_at_one(self._ids_seen.pop())
+            return event
         except EventError as error:
             if self.bad.policy is OnBadEvent.STOP:
                 raise
@@ -178,11 +177,7 @@ class Admission:
         if type(given) is not dict and isinstance(given, AsEvent):  # the first test is the quick one
             given = given.__cepheus_event__()
         if isinstance(given, Event):
-            event_type, time = given.type, given.time
-            if isinstance(time, np.integer):
-                time = int(time)
-            if type(time) is not int or not INT_MIN <= time <= INT_MAX:
-                raise EventError.of("time", f"the time {shown(time)} is not an integer of microseconds in 64 bits")
+            event_type, time = given.type, own_time(given.time)
             plan = self._plan(event_type)
             if plan is None:
                 return None
@@ -204,6 +199,8 @@ class Admission:
                 given.made_of,
             )
             self._settle_found()
+            if given.id is not None:
+                self._ids_seen.append(given.id)
             return event
         if type(given) is not dict and not isinstance(given, Mapping):  # the first test is the quick one
             raise EventError.of("event", f"{shown(given)} is not an event", hint="feed events, dicts or a table")
@@ -236,6 +233,8 @@ class Admission:
             made_of=() if raw_parts is None else ids_of(raw_parts),
         )
         self._settle_found()
+        if raw_id is not None and event.id is not None:
+            self._ids_seen.append(event.id)
         return event
 
     def events(self, given: Iterable[Given], position: int) -> tuple[EventBatch, int]:
@@ -257,6 +256,7 @@ class Admission:
                 if event is not None:
                     admitted.append(event)
             self._check_times()
+            self._own_ids.look(self._ids_seen)
         except (EventError, OptionError) as error:  # none of these events was fed, so none has settled anything
             self.settled = settled
             self.expect(self._expected, self._equal)
@@ -266,19 +266,22 @@ class Admission:
         finally:
             self._many = False
             self._numbers.clear()
+            self._ids_seen.clear()
         return self.batch_of(admitted), count
 
     def table(self, given: EventBatch | ArrowTable | NumberedRows, position: int) -> tuple[EventBatch, int]:
         """Admit events in columns; give those that concern a rule, and how many there were."""
         if isinstance(given, EventBatch):
             count = len(given)
+            if given.ids is not None:
+                self._own_ids.look(given.ids)
             numbered = given if given.ids is not None else replace(given, ids=range(position, position + count))
             batch = conform(numbered, self._schema, self.bad, self.unseen)
         elif isinstance(given, NumberedRows):
             count = len(given.rows)
             batch = self._taken(given.rows, given.numbers, given.bad, given.prefix)
         else:
-            arrays, count = _arrays(given, self._columns)
+            arrays, count = event_arrays(given, self._columns)
             batch = self._taken(array_rows(arrays, count), range(position, position + count), self.bad)
         self._found = kinds_in(batch, without_type(self._schema, batch.types))
         self._settle_found()
@@ -296,6 +299,7 @@ class Admission:
             id_prefix=prefix,
             named=self.named,
             unseen=self.unseen,
+            own_ids=self._own_ids,
         )
         intake = Intake("events", options, bad, counts_rows=True)
         batch = intake.chunk(rows, range(1, len(rows) + 1), numbers).batch
@@ -314,6 +318,7 @@ class Admission:
         """Say at the end what was named or read and never seen."""
         self.named.tell()
         self.unseen.tell()
+        self._own_ids.tell()
 
     def _check_times(self) -> None:
         """Let the first times that are mere numbers be looked at; whoever sends them once sends no others later."""
@@ -473,18 +478,6 @@ class Admission:
             refuse_conflicts(self.settled, self._found, self._equal)
             self.settled |= self._found
             self.expect(self._expected, self._equal)
-
-
-def _arrays(given: ArrowTable, columns: ColumnNames) -> tuple[dict[str, pa.Array], int]:
-    """The columns of a table by name, and how many rows it has."""
-    table = arrow_table(given)
-    check_columns(table.schema.names, None, (columns.type, columns.time))
-    arrays = {name: one_array(table.column(name)) for name in table.schema.names}
-    check_type_column(arrays[columns.type], None, columns.type)
-    for name, array in arrays.items():
-        if from_arrow(array.type) is ValueType.STRING:
-            require_utf8(name, array)
-    return arrays, table.num_rows
 
 
 def _array(values: list[Value | None], kind: ValueType) -> pa.Array:

@@ -24,6 +24,7 @@ from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.intake import Chunk, IntakeOptions
 from cepheus.formats.named_columns import NamedColumns
+from cepheus.formats.own_ids import OwnIds
 from cepheus.formats.problems import BadEvents, shown
 from cepheus.formats.read import EventFile, open_files
 from cepheus.formats.unseen_attributes import UnseenAttributes
@@ -161,6 +162,7 @@ class FileDetection:
         self._named = NamedColumns(options.columns, refuse=len(paths) == 1, strict=options.strict)
         self._unseen = UnseenAttributes(refuse=len(paths) == 1, strict=options.strict)
         self._unseen.expect(checked.inputs)
+        self._own_ids = OwnIds(strict=options.strict)
         intake = IntakeOptions(
             self._expected,
             options.unit,
@@ -171,6 +173,7 @@ class FileDetection:
             time_format=options.time_format,
             named=self._named,
             unseen=self._unseen,
+            own_ids=self._own_ids,
         )
         self.files = open_files(paths, intake, self.bad, type_names=type_names)
         self._engine = engine(self.tally)
@@ -201,6 +204,7 @@ class FileDetection:
             yield composites
         self._named.tell()
         self._unseen.tell()
+        self._own_ids.tell()
         composites = self._engine.finish(last)
         tally.count(composites)
         tally.ties = self._engine.ties
