@@ -1,3 +1,6 @@
+from datetime import datetime
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -32,6 +35,16 @@ def with_starts(events: list[Event]) -> list[Event]:
         )
         for e in events
     ]
+
+
+def test_values_of_numpy_and_of_other_kinds() -> None:
+    given = {"n": np.int64(3), "v": np.float32(2.5), "on": np.bool_(True), "text": np.str_("x")}
+    [event] = EventBatch.from_events([Event("T", 1, given)]).to_events()  # type: ignore[arg-type]  # as callers do
+    assert event.attributes == {"n": 3, "v": 2.5, "on": True, "text": "x"}
+    assert list(map(type, event.attributes.values())) == [int, float, bool, str]
+    for value in (np.uint64(2**63), Decimal("2.5"), datetime(2026, 1, 1)):
+        with pytest.raises(EventError, match=r"T\.v = "):
+            EventBatch.from_events([Event("T", 1, {"v": value})])  # type: ignore[dict-item]
 
 
 def test_events_survive_columns() -> None:

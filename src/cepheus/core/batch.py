@@ -302,6 +302,7 @@ class EventBatch:
 
 
 _FIELDS = tuple(each.name for each in fields(EventBatch))
+_PLAIN = (bool, int, float, str, tuple)
 _FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
 
 
@@ -322,7 +323,8 @@ def _columns(events: Sequence[Event]) -> dict[ColumnKey, pa.Array]:
     for row, event in enumerate(events):
         for name, value in event.attributes.items():
             if value is not None:
-                found.setdefault((name, type_of(value)), []).append((row, value))
+                plain = value if type(value) in _PLAIN else _plain(value, event.type, name)
+                found.setdefault((name, type_of(plain)), []).append((row, plain))
     columns = {}
     for name, value_type in _by_name(found):
         values: list[Value | None] = [None] * len(events)
@@ -333,6 +335,22 @@ def _columns(events: Sequence[Event]) -> dict[ColumnKey, pa.Array]:
         listed = value_type is ValueType.LIST
         columns[name, value_type] = text_column(values) if listed else pa.array(values, value_type.arrow)
     return columns
+
+
+def _plain(value: object, event_type: str, name: str) -> Value:
+    """A value of NumPy, or of a class of its own, as the Python value that it is."""
+    given = value.item() if isinstance(value, np.generic) else value
+    match given:
+        case bool() | tuple():
+            return given
+        case int():
+            return int(given)
+        case float():
+            return float(given)
+        case str():
+            return str(given)
+    message = f"{event_type}.{name} = {given!r} is no value of an attribute"
+    raise EventError.of("type", message, hint="give numbers, truths, texts and lists as such; a time in microseconds")
 
 
 def _by_name(keys: Iterable[ColumnKey]) -> list[ColumnKey]:

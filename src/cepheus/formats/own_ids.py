@@ -93,7 +93,7 @@ class OwnIds:
         hint = (
             "composite events of either get the same id and name the same parts: name a column that tells events apart"
         )
-        return [Diagnostic("id", message, hint=f"{hint}, or leave ids out")]
+        return [Diagnostic("same-id", message, hint=f"{hint}, or leave ids out")]
 
     def tell(self) -> None:
         """Say at the end of the data what was found."""

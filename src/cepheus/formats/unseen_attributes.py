@@ -110,7 +110,7 @@ class UnseenAttributes:
         """What was never seen although events of the type were, of all types or of some."""
         return [
             Diagnostic(
-                "unknown-attribute",
+                "unseen-attribute",
                 f"no event of {event_type} has an attribute '{name}'",
                 hint=did_you_mean(name, self._names[event_type]) or self._others(event_type, name),
             )

@@ -47,7 +47,14 @@ def test_a_late_event_is_read_again_as_it_was(tmp_path: Path, unit: str) -> None
 def test_a_late_event_has_the_columns_of_the_run(tmp_path: Path) -> None:
     rules = "event Order(nr: int from number, due: timestamp)\ndefine Waiting(nr: int) from Order() where nr = Order.nr"
     options = RunOptions.of(
-        engine="reference", time_unit="s", threads=1, time="at", type="kind", id="key", sequence="offset", probability="p"
+        engine="reference",
+        time_unit="s",
+        threads=1,
+        time="at",
+        type="kind",
+        id="key",
+        sequence="offset",
+        probability="p",
     )
     given: Record = {"kind": "Order", "at": 100, "number": 1, "due": 5, "key": "a", "offset": 1, "p": 0.5}
     late: Record = {"kind": "Order", "at": 1, "number": 2, "due": 6, "key": "b", "offset": 2, "p": 0.25}
