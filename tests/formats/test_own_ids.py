@@ -49,11 +49,12 @@ def test_ids_of_their_own_are_in_order(ids: list[Any], tmp_path: Path) -> None:
 
 
 def test_a_session_sees_all_calls_and_no_event_twice_that_was_not_taken() -> None:
+    session = PROGRAM.start(time_unit="s")
+    session.feed(events(1))
+    session.feed(events(1)[0])
+    session.feed(pd.DataFrame(events(1)))
     with pytest.warns(CepheusWarning, match="2 events have the id of another, such as 1"):
-        with PROGRAM.start(time_unit="s") as session:
-            session.feed(events(1))
-            session.feed(events(1)[0])
-            session.feed(pd.DataFrame(events(1)))
+        session.close()
     with warnings.catch_warnings(), PROGRAM.start(time_unit="s") as session:
         warnings.simplefilter("error", CepheusWarning)
         with pytest.raises(EventError):

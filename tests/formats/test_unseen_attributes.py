@@ -102,9 +102,11 @@ def test_what_is_declared_may_lack() -> None:
 
 
 def test_subscriptions_and_later_rules_and_restored_sessions() -> None:
-    with pytest.warns(CepheusWarning, match=UNSEEN), cepheus.compile("define A() from Temp()").start() as session:
-        session.subscribe("Temp(valeu >= 12)", lambda _: None)
-        session.feed([Event("Temp", 1, {"value": 50.0})])
+    session = cepheus.compile("define A() from Temp()").start()
+    session.subscribe("Temp(valeu >= 12)", lambda _: None)
+    session.feed([Event("Temp", 1, {"value": 50.0})])
+    with pytest.warns(CepheusWarning, match=UNSEEN):
+        session.close()
     first = PROGRAM.start()
     first.feed([Event("Temp", 1, {"value": 50.0})])
     early = first.snapshot()
