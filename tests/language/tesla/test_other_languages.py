@@ -226,6 +226,11 @@ PATTERNS: dict[str, tuple[str, str, str]] = {
         "write how many: every 1 hour; from 09:00 says when it begins",
         "every 1 hour",
     ),
+    "every 10 min and 2 top B(k = $k) per k by 3 within 1 h from now": (
+        "per",
+        "say what the groups are ranked by, and then which groups: 10 top Trip(route=$r) by $n per route",
+        "every 10 min and 2 top B(k = $k) by 3 per k within 1 h from now",
+    ),
     "every 10 min per room": (
         "per",
         "a choice has groups: and last B(..) per room within 10 min from now",

@@ -233,6 +233,8 @@ def _in_pattern(stop: ParserStop) -> str | None:
         return f"bind what they have in common: {first}(key=$k) and $n = Count(B(key=$k) within 5 min from {first})"
     if word == "having":
         return f"compare the aggregate in the pattern: and Count(B(..) within 5 min from {first}) > 3"
+    if word == "per" and "BY" in stop.accepts:
+        return "say what the groups are ranked by, and then which groups: 10 top Trip(route=$r) by $n per route"
     if word == "per" and "EVERY" in kinds:
         return "a choice has groups: and last B(..) per room within 10 min from now"
     if word == "since":
