@@ -25,6 +25,9 @@ LEAST_F1 = 0.95
 MOST_COLLECTED = 1_500_000
 """Events in the driver: about 1.2 million, and those before false alarms."""
 
+DRIVER = {"spark.driver.memory": "1g", "spark.driver.maxResultSize": "128m"}
+"""Twenty million events would not fit: a job whose results are larger than that fails."""
+
 _NAME = f"learning, spark {PIECES * DEFAULT.length:,} events"
 
 
@@ -92,9 +95,7 @@ def _measured(say: Callable[[str], None]) -> OnSpark:
         for number, piece in enumerate(_pieces(case)):
             say(f"writing piece {number + 1} of {PIECES}")
             pq.write_table(_table(piece), Path(folder) / f"{number:02}.parquet")
-        spark = spark_session(
-            "local[2]", name="cepheus bench learning", options={"spark.driver.memory": "3g"}, silent=True
-        )
+        spark = spark_session("local[2]", name="cepheus bench learning", options=DRIVER, silent=True)
         try:
             started = clock.perf_counter()
             learned = cepheus.spark.learn(

@@ -166,6 +166,10 @@ def confirmed(made: EventBatch, labels: EventBatch, target: str, slack: int, key
             for columns, wanted in ((own.columns, name), (events.columns, other)):
                 if wanted not in columns:
                     raise OptionError.of("calibrate", f"'{wanted}' is to be compared, but no event has it")
+            if not own.columns[name].comparable(events.columns[other]):
+                kinds = f"{own.columns[name].type.value} in one and {events.columns[other].type.value} in the other"
+                message = f"'{name}' and '{other}' are to be compared, but are {kinds}: they are never equal"
+                raise OptionError.of("calibrate", message, hint="give both the same type")
         first = np.searchsorted(events.times, own.times - slack, side="left")
         last = np.searchsorted(events.times, own.times + slack, side="right")
         for row, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):

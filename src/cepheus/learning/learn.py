@@ -24,7 +24,7 @@ from cepheus.learning.resuming import Progress
 from cepheus.learning.search import Effort, search
 from cepheus.learning.significance import LEVEL
 from cepheus.learning.state import State, Task, places_of
-from cepheus.learning.terminators import MOST_LOOKED_AT, Ending, find_endings
+from cepheus.learning.terminators import MOST_LOOKED_AT, Ending, find_endings, labels_early
 from cepheus.learning.traces import TERMINATOR
 from cepheus.learning.tuning import tuned
 from cepheus.learning.writing import write_rule
@@ -37,6 +37,9 @@ CARES = (8.0, 2.5)
 """What losing an occurrence costs the search: first much, for one rule that explains all, then less, for several."""
 
 GOOD = 0.97
+SETTLED = 0.8
+"""A rule this good that the next attempt does not better is taken: what it misses may well be wrong labels."""
+
 NEARER = 10
 """Where nothing good is found, rules are looked for that look back only so much less far."""
 
@@ -135,7 +138,7 @@ class Learning:
         until = started + self.settings.budget
         early = self.occurrences.between(-(2**62), split)
         candidates = self._cover(early, (self.past.span[0], split), until)
-        tested, together, chance = self._test(candidates, split, rng)
+        candidates, tested, together, chance = self._test(candidates, split, rng)
         return Outcome(
             self.past,
             self.occurrences,
@@ -147,7 +150,15 @@ class Learning:
             clock.monotonic() - started,
             clock.monotonic() > until,
             self.considered,
+            tuple(self._notes(early)),
         )
+
+    def _notes(self, early: Occurrences) -> Iterator[str]:
+        """What else should be known."""
+        if self.settings.slack is None and self.past.reach is None and self.best < GOOD:
+            said = labels_early(self.past.history, early, np.random.default_rng(self.settings.seed))
+            if said is not None:
+                yield said
 
     # ---- Learning -------------------------------------------------------------------------------------------------
 
@@ -178,6 +189,7 @@ class Learning:
         self, early: Occurrences, missed: Ints, span: tuple[int, int], until: float, number: int
     ) -> Candidate | None:
         best: Candidate | None = None
+        settled = False
         rng = np.random.default_rng([self.settings.seed, number])
         looked_at = early.take(self.past.look_at(early, missed))  # which may have more events in memory afterwards
         history, known = self.past.history, self.hints.terminator
@@ -189,7 +201,7 @@ class Learning:
             moments=self.past.moments(rng, MOST_LOOKED_AT),
         )
         for place, (ending, horizon, care) in enumerate(self._attempts(endings)):
-            if best is not None and (clock.monotonic() > until or _quality(best, missed) >= GOOD):
+            if best is not None and (settled or clock.monotonic() > until or _quality(best, missed) >= GOOD):
                 break
             attempt = f"{number}.{place}"
             if self.progress.knows(attempt):
@@ -202,6 +214,8 @@ class Learning:
             if made is not None and (best is None or _quality(made, missed) > _quality(best, missed) + 0.005):
                 best = made
                 self.best = max(self.best, best.trained.f1)
+            elif best is not None:
+                settled = _quality(best, missed) >= SETTLED
         return best
 
     def _attempts(self, endings: list[Ending]) -> Iterator[tuple[Ending, int, float]]:
@@ -263,7 +277,7 @@ class Learning:
         for state in states:
             names = frozenset(place.name for place in state.draft.places)
             depended = frozenset(name for name in names if _has_dependants(state.draft, name))
-            for each in {frozenset(), depended}:
+            for each in dict.fromkeys((frozenset[str](), depended)):  # the plainer one wins if both do the same
                 rule = write_rule(state.draft, self.past.history, early.target, "tried", {}, each)
                 tried.append((state, each, rule))
         self.considered += len(tried)
@@ -280,10 +294,13 @@ class Learning:
 
     def _test(
         self, candidates: list[Candidate], split: int, rng: np.random.Generator
-    ) -> tuple[list[Score], Score | None, float]:
-        """What rules find in held-out history, alone and together, and how likely that is by chance."""
+    ) -> tuple[list[Candidate], list[Score], Score | None, float]:
+        """What rules find in held-out history, alone and together, and how likely that is by chance.
+
+        Where several were learned, one that may be chance is left out, if another is not.
+        """
         if not candidates:
-            return [], None, 1.0
+            return [], [], None, 1.0
         later = self.occurrences.between(split, 2**62)
         span = (split, self.past.span[1] + 1)
         rules = [each.rule(self.past.history, later.target, "tested") for each in candidates]
@@ -292,7 +309,10 @@ class Learning:
         chances = [
             self.past.chance(found, ending, later, span, rng) for found, ending in zip(tested, endings, strict=True)
         ]
-        return tested, all_together(tested, len(later)), min(1.0, min(chances) * len(chances))
+        sure = [place for place, each in enumerate(chances) if each * len(chances) <= LEVEL]
+        if sure:
+            candidates, tested = [candidates[place] for place in sure], [tested[place] for place in sure]
+        return candidates, tested, all_together(tested, len(later)), min(1.0, min(chances) * len(chances))
 
 
 def _fields(hints: Hints) -> Iterator[tuple[str, object]]:

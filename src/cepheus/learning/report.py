@@ -134,7 +134,7 @@ class Learned:
             f"tested on the {len(outcome.later)} from {format_time(outcome.split)} on"
         ]
         if not self.found:
-            return [*told, f"nothing found: {self._why_not()}"]
+            return [*told, f"nothing found: {self._why_not()}", *outcome.notes]
         together = outcome.together
         if together is not None and len(self.found) > 1:
             told.append(
@@ -150,6 +150,9 @@ class Learned:
         )
         if unknown:
             told.append(f"not told by the rules, for no event has it: {', '.join(unknown)}")
+        told += outcome.notes
+        if any(each.candidate.each for each in self.found):
+            told.append("some events are told more than once, for each way in which a rule matches: counted once here")
         told.append(f"by chance as good with probability {outcome.p_value:.3g} (labels moved {MOVES} times)")
         return told
 

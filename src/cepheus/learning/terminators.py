@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cepheus.core.time import format_duration
 from cepheus.core.values import ValueType
 from cepheus.learning.history import Column, Floats, History, Ints, TypeEvents
 from cepheus.learning.occurrences import Occurrences
@@ -63,6 +64,40 @@ def find_endings(
     found.sort(key=lambda each: (-each.score, each.late, each.type))
     likely = [each for each in found[:most] if each.score >= 0.4 * found[0].score and each.score > LEAST]
     return likely or found[:most]
+
+
+FORWARD = 0.15
+"""By so much more must a type follow occurrences than any comes before them, for labels to be called early."""
+
+
+def labels_early(history: History, occurrences: Occurrences, rng: np.random.Generator) -> str | None:
+    """A sentence if it rather looks as if labels come before the event that decides: rules only look back."""
+    if len(occurrences) > MOST_LOOKED_AT:
+        occurrences = occurrences.take(np.sort(rng.choice(len(occurrences), MOST_LOOKED_AT, replace=False)))
+    low, high = history.span
+    moments = rng.integers(low, high + 1, MOST_LOOKED_AT)
+    before, after = [0.0], [(0.0, 0, "")]
+    for name, events in history.types.items():
+        back = [_delays(events, each, each, None, None) for each in (occurrences.ends, moments)]
+        ahead = [_until(events, each) for each in (occurrences.ends, moments)]
+        before.append(_best_gap(*back)[1])
+        reach, score = _best_gap(*ahead)
+        after.append((score, reach, name))
+    score, reach, name = max(after)
+    if score < 0.5 or score < max(before) + FORWARD:
+        return None
+    length = format_duration(reach)
+    return (
+        f"{name} follows occurrences within {length}, more surely than anything comes before them: if labels are early, "
+        f"say so with a slack of {length}"
+    )
+
+
+def _until(events: TypeEvents, moments: Ints) -> Floats:
+    """How long after each moment the next event of a type comes; endless if there is none."""
+    place = np.searchsorted(events.times, moments, side="right")
+    found = np.where(place < len(events), events.times[np.minimum(place, len(events) - 1)] - moments, 2**61)
+    return found.astype(np.float64)
 
 
 def _ending(

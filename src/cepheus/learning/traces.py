@@ -41,13 +41,17 @@ class Traces:
 
 
 def claimed(events: TypeEvents, ending: Ending, occurrences: Occurrences) -> tuple[Ints, Ints]:
-    """Which terminators may belong to which occurrence: the number of the occurrence and that of the event."""
+    """Which terminators may belong to which occurrence: the number of the occurrence and that of the event.
+
+    An occurrence of which a key is not known may belong to any.
+    """
     first = np.searchsorted(events.times, occurrences.begins - ending.late, side="left")
     last = np.searchsorted(events.times, occurrences.ends + ending.early, side="right")
     owner, numbers = spread(first, last)
     fits = np.ones(len(owner), np.bool_)
     for name, attribute in ending.keys:
-        fits &= occurrences.columns[name].values[owner] == events.columns[attribute].values[numbers]
+        own = occurrences.columns[name].values[owner]
+        fits &= (own == events.columns[attribute].values[numbers]) | np.isnan(own)
     return owner[fits], numbers[fits]
 
 

@@ -21,7 +21,7 @@ from cepheus.learning.drafts import (
     with_part,
 )
 from cepheus.learning.history import Floats, Ints
-from cepheus.learning.learners.events import common
+from cepheus.learning.learners.events import alone, common
 from cepheus.learning.state import Cut, Proposal, State, Task, cuts, sampled, settled
 from cepheus.learning.traces import TERMINATOR
 
@@ -47,6 +47,7 @@ class AggregateLearner:
         """One more aggregate."""
         if sum(isinstance(part, Summary) for part in state.draft.parts) >= MOST_AGGREGATES:
             return
+        whole, state = state, alone(state, task)  # an aggregate looks back from the terminator, whatever else matches
         small, sample = sampled(state, task)
         met: list[tuple[float, Summary]] = []
         for event_type in task.history.types:
@@ -62,7 +63,7 @@ class AggregateLearner:
             worth, same = max(_again(state, task, summary, [summary.within]), key=_first, default=(-np.inf, summary))
             if worth > state.worth + 0.02:
                 better, finer = _finer(state, task, worth, same)
-                yield Proposal(better, self.name, partial(_made, state, task, finer))
+                yield Proposal(better, self.name, partial(_made, whole, task, finer))
 
 
 def _first(each: tuple[float, Summary]) -> float:
@@ -175,15 +176,16 @@ class RepetitionLearner:
             if place.reference != TERMINATOR or any(_depends(part, place.name) for part in others):
                 continue
             before = replace(state.draft, parts=others)
-            bindings = bind(before, task.traces)
+            without = State(before, bind(before, task.traces), 0.0, 0.0, 0.0)
+            linked = any(isinstance(each, Link) and each.place != TERMINATOR for each in place.conditions)
+            counted = without if linked else alone(without, task)
             whole = Absence(place.type, place.within, place.reference, place.conditions)
-            owner, _ = members(task.history, before, bindings, whole)
-            counts = np.bincount(owner, minlength=len(bindings)).astype(np.float64)
+            owner, _ = members(task.history, counted.draft, counted.bindings, whole)
+            counts = np.bincount(owner, minlength=len(counted.bindings)).astype(np.float64)
             plain = Summary("Count", place.type, None, place.within, ">", 0, TERMINATOR, place.conditions)
-            for cut in cuts(task, bindings, counts, above=True):
+            for cut in cuts(task, counted.bindings, counts, above=True):
                 if cut.inner >= 2:
                     summary = replace(plain, value=settled(cut, whole=True), margin=_margin(cut))
-                    without = State(before, bindings, 0.0, 0.0, 0.0)
                     yield Proposal(cut.worth, self.name, partial(_made, without, task, summary))
 
 

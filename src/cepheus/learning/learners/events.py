@@ -39,11 +39,11 @@ class EventLearner:
             return
         found: list[tuple[float, _Start]] = []
         for reference in places_of(state.draft):
-            alone = _alone(state, task, reference)
-            small, sample = sampled(alone, task)
+            own = alone(state, task, reference)
+            small, sample = sampled(own, task)
             for event_type in task.history.types:
                 for link in (None, *common(task.history, event_type, state.draft.type_of(reference))):
-                    start = _Start(alone, event_type, reference, link)
+                    start = _Start(own, event_type, reference, link)
                     begun = start.of(small, sample)
                     best = None if begun is None else _best(_refined(begun, sample, begun.draft.places[-1].name))
                     if best is not None and best.worth > small.worth:
@@ -78,7 +78,7 @@ class _Start:
         return State.of(task, draft, bindings, "events") if len(bindings) else None
 
 
-def _alone(state: State, task: Task, reference: str) -> State:
+def alone(state: State, task: Task, reference: str = TERMINATOR) -> State:
     """The state with its terminators, and the events that one more is to hang from, alone: what else it binds does not
     bear on what that event is worth.
     """

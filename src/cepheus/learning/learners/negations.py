@@ -6,7 +6,7 @@ which rules out everything, and narrows down: by a window, links and conditions,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,14 +15,23 @@ import numpy as np
 from cepheus.learning.bindings import Bindings, joined
 from cepheus.learning.drafts import Absence, Bound, Condition, Link, attributes_of, column_at, times_at, with_part
 from cepheus.learning.history import Column, Floats, Truths
+from cepheus.learning.learners.events import alone
 from cepheus.learning.learners.windows import roundest_duration
 from cepheus.learning.state import Cut, Proposal, State, Task, bound_of, places_of, sampled, settled, thresholds
 from cepheus.learning.traces import TERMINATOR
 
 _NEGATED = "#not"
 MOST_STEPS = 4
+FIRST_STEPS = 2
+"""Which types are worth narrowing down shows after so many steps on a sample."""
+
 CLOSER = 5
 """So many of the best types are narrowed down once more with all traces."""
+
+MOST_LINKED = 20_000
+"""In longer tables negations are linked to the terminator only: every terminator stands there once for each way in which
+the rest of the rule matches.
+"""
 
 SHARES = (1.0, 0.4, 0.16, 0.06, 0.025)
 """The windows that are narrowed down, as shares of the horizon."""
@@ -38,13 +47,17 @@ class NegationLearner:
         """One more negation."""
         if state.alarms <= 0:
             return
+        whole = state
+        if len(state.bindings) > MOST_LINKED:
+            state = alone(state, task)
         small, sample = sampled(state, task)
-        found = [(each.worth, name) for name in task.history.types if (each := _narrowed(small, sample, name))]
-        found.sort(key=lambda each: -each[0])
-        for _, event_type in found[:CLOSER]:
-            ruled = _narrowed(state, task, event_type)
+        lengths = (1.0,) if task.hints.window is not None else SHARES
+        found = [each for name in task.history.types if (each := _narrowed(small, sample, name, lengths, FIRST_STEPS))]
+        found.sort(key=lambda each: -each.worth)
+        for first in found[:CLOSER]:
+            ruled = _narrowed(state, task, first.absence.type, (first.share,), MOST_STEPS)
             if ruled is not None:
-                yield Proposal(ruled.worth, self.name, partial(_without, state, task, ruled.absence))
+                yield Proposal(ruled.worth, self.name, partial(_without, whole, task, ruled.absence))
 
 
 def _without(state: State, task: Task, absence: Absence) -> State:
@@ -54,15 +67,16 @@ def _without(state: State, task: Task, absence: Absence) -> State:
 
 @dataclass(frozen=True, slots=True)
 class _Ruled:
-    """Events that would be ruled out, and what ruling them out is worth."""
+    """Events that would be ruled out, and what ruling them out is worth; ``share`` of the horizon was begun with."""
 
     absence: Absence
     table: Bindings
     worth: float
+    share: float = 1.0
 
 
-def _narrowed(state: State, task: Task, event_type: str) -> _Ruled | None:
-    """The best negation of a type, narrowed down from windows of several lengths."""
+def _narrowed(state: State, task: Task, event_type: str, shares: Sequence[float], steps: int) -> _Ruled | None:
+    """The best negation of a type, narrowed down from windows of several lengths, shares of the longest."""
     longest = task.hints.window or task.horizon
     times = times_at(task.history, state.draft, state.bindings, TERMINATOR)
     table = joined(state.bindings, _NEGATED, task.history.types[event_type], times, longest)
@@ -71,17 +85,18 @@ def _narrowed(state: State, task: Task, event_type: str) -> _Ruled | None:
     whole = _Ruled(Absence(event_type, longest), table, -np.inf)
     gap = _gaps(state, task, whole)
     found = []
-    for share in (1.0,) if task.hints.window is not None else SHARES:
+    for share in shares:
         within = max(round(share * longest), 1)
         inside = table.where(gap <= within)
         if len(inside):
-            found.append(_narrowest(state, task, _made(state, task, Absence(event_type, within), inside)))
-    best = max(found, key=lambda each: each.worth)
-    return best if best.worth > state.worth + 0.01 else None
+            begun = _made(state, task, Absence(event_type, within), inside)
+            found.append(replace(_narrowest(state, task, begun, steps), share=share))
+    best = max(found, key=lambda each: each.worth, default=None)
+    return best if best is not None and best.worth > state.worth + 0.01 else None
 
 
-def _narrowest(state: State, task: Task, ruled: _Ruled) -> _Ruled:
-    for _ in range(MOST_STEPS):
+def _narrowest(state: State, task: Task, ruled: _Ruled, steps: int) -> _Ruled:
+    for _ in range(steps):
         worth, make = max(_narrower(state, task, ruled), key=lambda each: each[0], default=(-np.inf, None))
         if make is None or worth <= ruled.worth + 0.01:
             break
