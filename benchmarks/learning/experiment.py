@@ -46,7 +46,9 @@ SWEPT = replace(DEFAULT, length=200_000, positives=400)
 
 SWEEPS: dict[str, tuple[Scenario, ...]] = {
     "default": (DEFAULT,),
-    "event types": tuple(replace(SWEPT, types=types) for types in (10, 25, 50, 100)),
+    "event types": tuple(
+        replace(SWEPT, types=types, rate=types / 25, length=8_000 * types) for types in (10, 25, 50, 100)
+    ),
     "positive traces": tuple(replace(SWEPT, positives=count) for count in (50, 100, 200, 400)),
     "noise": tuple(replace(SWEPT, noise=noise) for noise in (0.0, 0.02, 0.05, 0.1, 0.2)),
     "window": tuple(
@@ -54,7 +56,7 @@ SWEEPS: dict[str, tuple[Scenario, ...]] = {
     ),
     "events": tuple(replace(SWEPT, events=events) for events in (1, 2, 3, 4)),
     "constraints": tuple(replace(SWEPT, constraints=constraints) for constraints in (0, 1, 2)),
-    "parameters": tuple(replace(SWEPT, parameters=parameters) for parameters in (0, 1, 2)),
+    "parameters": tuple(replace(SWEPT, parameters=parameters, types=10, window=60.0) for parameters in (0, 1, 2)),
     "negations": tuple(replace(SWEPT, negations=negations, events=2) for negations in (0, 1, 2)),
     "aggregates": tuple(replace(SWEPT, aggregates=aggregates, events=2, window=60.0) for aggregates in (0, 1, 2)),
 }
@@ -191,7 +193,7 @@ def load() -> Samples:
 
 
 def save(samples: Samples) -> Samples:
-    """Keep what has been measured, beside what others kept meanwhile; an interruption leaves the old file or the new."""
+    """Keep what has been measured, beside what others kept meanwhile; an interruption leaves the old or the new."""
     kept = load()
     samples = {name: {**kept.get(name, {}), **samples.get(name, {})} for name in {**kept, **samples}}
     lines = [f"  {json.dumps(name)}: {json.dumps(samples[name])}" for name in sorted(samples)]

@@ -21,6 +21,8 @@ from cepheus.learning.writing import write_rule
 from cepheus.rules.model import Rule
 
 TARGET = "Incident"
+LONGEST = 2_000_000
+"""No history is made longer than so many events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Scenario:
     ``types`` event types with three attributes each come at ``rate`` events a second; ``events`` of them take part in
     the rule, the terminator included, each with ``constraints`` conditions, within ``window`` seconds. ``noise`` is the
     share of labels that are missing, and of labels that are false. ``late`` is by how many seconds labels come late.
+    ``length`` is how many events the history has, or more, if there are fewer than ``positives`` occurrences.
     """
 
     types: int = 25
@@ -113,13 +116,20 @@ def _conditions(rng: np.random.Generator, count: int) -> tuple[Condition, ...]:
 
 
 def draw(scenario: Scenario, seed: int, fresh: int = 100_000) -> Case:
-    """A hidden rule with the wanted number of occurrences, its history and a fresh stream."""
+    """A hidden rule with the wanted number of occurrences, its history and a fresh stream.
+
+    If it occurs too rarely for that, both are made longer.
+    """
     rng = np.random.default_rng(seed)
     draft = hidden(scenario, rng)
     batch, later = stream(scenario, scenario.length, rng), stream(scenario, fresh, rng)
     history, other = History.of(batch), History.of(later)
     rule = write_rule(draft, history, TARGET, "hidden", {}, _all(draft))
     rows = firings([rule], history, (history.span[0], history.span[1] + 1), 0)[0]
+    longer = min(1.1 * scenario.positives / max(len(rows), 1), LONGEST / scenario.length)
+    if len(rows) < 0.9 * scenario.positives and longer > 1:
+        whole = replace(scenario, length=round(scenario.length * longer))
+        return draw(whole, seed, min(round(fresh * longer), LONGEST // 2))
     if len(rows) > scenario.positives:  # one more condition on the terminator makes occurrences as rare as wanted
         values = (
             history.batch.columns["c", ValueType.INT].to_numpy()[rows],

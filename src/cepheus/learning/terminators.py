@@ -88,8 +88,8 @@ def labels_early(history: History, occurrences: Occurrences, rng: np.random.Gene
         return None
     length = format_duration(reach)
     return (
-        f"{name} follows occurrences within {length}, more surely than anything comes before them: if labels are early, "
-        f"say so with a slack of {length}"
+        f"{name} follows occurrences within {length}, more surely than anything comes before them: "
+        f"if labels are early, say so with a slack of {length}"
     )
 
 

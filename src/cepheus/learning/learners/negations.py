@@ -29,8 +29,8 @@ CLOSER = 5
 """So many of the best types are narrowed down once more with all traces."""
 
 MOST_LINKED = 20_000
-"""In longer tables negations are linked to the terminator only: every terminator stands there once for each way in which
-the rest of the rule matches.
+"""In longer tables negations are linked to the terminator only: it stands there once for each way in which the rest of
+the rule matches.
 """
 
 SHARES = (1.0, 0.4, 0.16, 0.06, 0.025)
