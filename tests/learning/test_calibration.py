@@ -46,6 +46,13 @@ def test_labels_confirm_by_time_and_key() -> None:
         confirmed(made, labels, "Smoke", 0, {})
 
 
+def test_keys_that_are_never_equal_are_refused() -> None:
+    made = EventBatch.from_events([Event("Fire", 10, {"area": 0}), Event("Fire", 20, {"area": 1})])
+    labels = EventBatch.from_events([Event("Alarm", 10, {"area": "east"}), Event("Alarm", 20, {"area": "west"})])
+    with pytest.raises(cepheus.OptionError, match="int in one and string in the other"):
+        confirmed(made, labels, "Alarm", 0, {"area": "area"})
+
+
 def test_a_counted_network_gives_the_share_that_was_so() -> None:
     program = cepheus.compile("define Hot() from Temp(value > 30) and not Rain() within 5 min from Temp")
     belief = counted_belief(program.belief("Hot"), 6, 2, smoothing=0)

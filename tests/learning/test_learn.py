@@ -224,3 +224,36 @@ def test_constants_nulls_and_many_types_do_no_harm() -> None:
     made += [Event(f"T{number}", int(made[-1].time) - number, {"x": 1.0}) for number in range(1_000)]
     made.sort(key=lambda event: event.time)
     assert cepheus.learn(batch(made), "Incident").f1 > 0.97
+
+
+def test_a_file_runs_on_events_that_lack_what_its_rules_use() -> None:
+    rows = [
+        {"type": "AB"[n % 2], "time": n, "room": "xyz"[n % 3], **({"value": n * 37 % 100} if n % 5 else {})}
+        for n in range(2_000)
+    ]
+    marks = [
+        {"type": "Incident", "time": row["time"]} for row in rows if row["type"] == "A" and row.get("value", 0) > 60
+    ]
+    learned = cepheus.learn([*rows, *marks], "Incident", time_unit="s")
+    assert "event A(room: string, value: int?)" in learned.text
+    assert len(cepheus.compile(learned.text).detect(rows, time_unit="s").to_events()) == len(marks)
+
+
+def test_attributes_that_rules_cannot_read_take_no_part() -> None:
+    events = [Event("A", n, {"from": n % 10, "value": float(n * 37 % 100)}) for n in range(2_000)]
+    labels = [Event("Incident", event.time, {"from": 1}) for event in events if event.attributes["from"] == 3]
+    learned = cepheus.learn(events + labels, "Incident")
+    assert "from=" not in learned.text
+    cepheus.compile(learned.text)
+
+
+def test_what_a_run_refuses_is_not_learned_from() -> None:
+    events = [Event("A", n, {"value": float("inf") if n == 7 else 1.0}) for n in range(20)]
+    with pytest.raises(cepheus.EventError, match=r"A\.value: inf is not a finite number"):
+        cepheus.learn(events + [Event("Incident", n) for n in range(6)], "Incident")
+
+
+def test_a_few_hits_in_a_short_history_are_not_called_more_than_chance() -> None:
+    events = [Event("AB"[n % 2], n, {"value": float(n * 37 % 100)}) for n in range(60)]
+    labels = [Event("Incident", each.time) for each in events if each.type == "A" and each.attributes["value"] > 60]
+    assert not cepheus.learn(events + labels, "Incident", held_out=0.2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hidden_rules import batch, labelled, stream
 from hypothesis import given
@@ -15,7 +17,7 @@ from cepheus.learning.learners.windows import roundest_duration
 from cepheus.learning.occurrences import Occurrences
 from cepheus.learning.significance import p_value
 from cepheus.learning.state import roundest
-from cepheus.learning.terminators import Ending
+from cepheus.learning.terminators import Ending, labels_early
 from cepheus.learning.traces import claimed, cut
 
 
@@ -43,6 +45,28 @@ def test_keys_decide_which_terminator_belongs_to_an_occurrence() -> None:
     rooms = history.types["A"].columns["room"].values[numbers]
     assert (rooms == occurrences.columns["room"].values[owner]).all()
     assert set(owner) == set(range(len(occurrences)))
+
+
+def test_an_occurrence_without_its_key_may_belong_to_any_terminator() -> None:
+    rule = "define Incident(room: string) from A(value > 70) where room=A.room"
+    history = History.of(batch(labelled(stream(1), rule)))
+    known = Occurrences.among(history, "Incident")
+    rooms = known.columns["room"].values.copy()
+    rooms[::3] = np.nan
+    some = replace(known, columns={"room": replace(known.columns["room"], values=rooms)})
+    owner, _ = claimed(history.types["A"], Ending("A", 0, 0, (("room", "room"),), 1.0), some)
+    assert set(owner) == set(range(len(known)))
+
+
+def test_labels_that_come_before_what_decides_are_told() -> None:
+    history = History.of(batch(stream(1)))
+    decides = history.types["A"].times[10:400:3]
+    rng = np.random.default_rng(1)
+    early, exact = (Occurrences("Incident", times, times, {}) for times in (decides - 50_000, decides))
+    said = labels_early(history, early, rng)
+    assert said is not None
+    assert said.startswith("A follows occurrences within 50 ms")
+    assert labels_early(history, exact, rng) is None
 
 
 def test_the_engine_scores_the_true_rule_as_perfect() -> None:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.options import Duration, microseconds_of
+from cepheus.core.schema import RESERVED
 from cepheus.learning.history import History
 
 
@@ -95,7 +96,11 @@ class Hints:
         for name, events in history.types.items():
             if self.types and name not in self.types:
                 continue
-            columns = {each: column for each, column in events.columns.items() if not self.ignores(name, each)}
+            columns = {
+                each: column
+                for each, column in events.columns.items()
+                if not self.ignores(name, each) and each not in RESERVED  # which rules cannot read
+            }
             kept[name] = replace(events, columns=columns)
         return replace(history, types=kept)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.schema import RESERVED
 from cepheus.core.time import format_time
 from cepheus.formats.intervals import START
 from cepheus.learning.history import Column, History, Ints
@@ -46,7 +47,7 @@ class Occurrences:
             )
         starts = history.batch.starts
         begins = events.times if starts is None else np.minimum(starts[events.rows], events.times)
-        columns = events.columns
+        columns = {name: column for name, column in events.columns.items() if name not in RESERVED}
         if starts is not None:  # files keep it as an attribute, too
             columns = {name: column for name, column in columns.items() if name != START}
         return cls(target, begins, events.times, columns)._enough()

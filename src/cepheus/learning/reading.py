@@ -15,6 +15,7 @@ from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import AsEvent, Event
 from cepheus.core.options import RunOptions
 from cepheus.core.time import TimeCheck
+from cepheus.core.values import ValueType
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, one_array
 from cepheus.formats.problems import BadEvents
@@ -59,7 +60,7 @@ def _read(events: HistoryInput, options: RunOptions, type_name: str | None) -> E
         return _files([Path(cast("str", each)) for each in given], {}, options, type_name)
     made = [each.__cepheus_event__() if isinstance(each, AsEvent) else each for each in given]
     if all(isinstance(each, Event) for each in made):
-        return EventBatch.from_events(cast("list[Event]", made))
+        return _finite(EventBatch.from_events(cast("list[Event]", made)))
     if not all(isinstance(each, Mapping) for each in made):
         raise EventError.of("event", f"the {what} is not made of events", hint=_INPUT)
     try:
@@ -69,6 +70,18 @@ def _read(events: HistoryInput, options: RunOptions, type_name: str | None) -> E
         return _table(table, options, type_name)
     except pa.ArrowException as error:
         raise EventError.of("event", f"the events do not fit into one table: {str(error).splitlines()[0]}") from None
+
+
+def _finite(batch: EventBatch) -> EventBatch:
+    """Refuse numbers that runs refuse: a rule learned from them could not be tried."""
+    for (name, kind), column in batch.columns.items():
+        if kind is ValueType.FLOAT:
+            place = np.flatnonzero(np.isinf(column.fill_null(0.0).to_numpy(zero_copy_only=False)))
+            if len(place):
+                where = f"{batch.types[batch.codes[place[0]]]}.{name}"
+                message = f"{where}: {column[int(place[0])].as_py()} is not a finite number"
+                raise EventError.of("number", message, hint="leave the attribute out of events that have no number")
+    return batch
 
 
 _INPUT = "give events, dicts, a table or files"

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.language.tesla.print import format_rule, format_rules
+from cepheus.learning.declaring import declarations_for
 from cepheus.learning.evaluate import Score
 from cepheus.learning.learn import Candidate, Outcome
 from cepheus.learning.reasons import reasons
@@ -92,7 +94,15 @@ class Learned:
     @property
     def rules(self) -> RuleSet:
         """All rules, as ``cepheus.compile`` takes them."""
-        return RuleSet(rules=tuple(each.rule for each in self.found))
+        return RuleSet(self._declarations, tuple(each.rule for each in self.found))
+
+    @cached_property
+    def _declarations(self) -> tuple[EventType, ...]:
+        """The types of the history, where events lack what rules use; of one on Spark only some events are known."""
+        if self.outcome.past.reach is not None:
+            return ()
+        rules = [each.rule for each in self.found]
+        return declarations_for(rules, self.outcome.history, self.outcome.occurrences.target)
 
     @property
     def p_value(self) -> float:
@@ -113,6 +123,8 @@ class Learned:
     def text(self) -> str:
         """The rules as a file that runs as it is, with the evidence in comments."""
         head = "".join(f"-- {line}\n" for line in self._summary())
+        if self._declarations:
+            head += "\n" + format_rules(RuleSet(self._declarations))
         return head + "".join(f"\n{self._commented(each)}\n" for each in self.found)
 
     def _commented(self, learned: LearnedRule) -> str:
