@@ -208,6 +208,13 @@ def test_a_leaking_column_is_named() -> None:
     ]
     with pytest.raises(cepheus.OptionError, match=r"'A\.checked' alone tells every occurrence"):
         cepheus.learn(batch(leaking), "Incident")
+    counted = [
+        Event(event.type, event.time, {**event.attributes, "checked": int(bool(event.attributes.get("checked")))})
+        for event in leaking
+    ]
+    with pytest.raises(cepheus.OptionError, match=r"'A\.checked' alone tells every occurrence"):
+        cepheus.learn(batch(counted), "Incident")
+    assert "A.value alone tells it" in cepheus.learn(batch(leaking), "Incident", ignore=["A.checked"]).text
     assert "checked" in cepheus.learn(batch(leaking), "Incident", trust=["A.checked"], ignore=["A.value"]).text
     assert "value>70" in cepheus.learn(batch(leaking), "Incident", ignore=["A.checked"]).text
 

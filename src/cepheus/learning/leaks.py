@@ -18,8 +18,8 @@ _LABEL_WORDS = ("label", "target", "incident", "is_", "ground_truth", "outcome")
 def refuse_leaks(task: Task, root: State, target: str) -> None:
     """Refuse attributes of the terminator that are the label under another name.
 
-    Such an attribute tells occurrences from everything else on its own, and is a truth, or is there only in events at
-    occurrences, or has the target in its name.
+    Such an attribute tells occurrences from everything else on its own, and is a truth or has but two values, or is there
+    only in events at occurrences, or has the target in its name.
     """
     events = task.traces.terminators
     for column in events.columns.values():
@@ -38,7 +38,9 @@ def refuse_leaks(task: Task, root: State, target: str) -> None:
 def _suspicious(column: Column, target: str) -> bool:
     name = column.name.lower()
     named = target.lower() in name or any(word in name for word in _LABEL_WORDS)
-    return column.type is ValueType.BOOL or named or bool(np.isnan(column.values).mean() > 0.5)
+    known = column.values[~np.isnan(column.values)]
+    truth = column.type is ValueType.BOOL or len(np.unique(known)) == 2  # as 0 and 1 it is still one
+    return truth or named or bool(np.isnan(column.values).mean() > 0.5)
 
 
 def _alone(task: Task, root: State, values: Floats) -> float:

@@ -11,6 +11,7 @@ from cepheus.core.time import format_duration, format_time
 from cepheus.language.tesla.print import format_rule, format_rules
 from cepheus.learning.declaring import declarations_for
 from cepheus.learning.evaluate import Score
+from cepheus.learning.leaks import PERFECT
 from cepheus.learning.learn import Candidate, Outcome
 from cepheus.learning.reasons import reasons
 from cepheus.learning.significance import LEVEL, MOVES
@@ -163,6 +164,11 @@ class Learned:
         if unknown:
             told.append(f"not told by the rules, for no event has it: {', '.join(unknown)}")
         told += outcome.notes
+        for each in self.found:
+            draft = each.candidate.draft
+            if len(draft.conditions) == 1 and not draft.parts and each.f1 >= PERFECT:
+                alone = f"{draft.terminator}.{draft.conditions[0].attribute}"
+                told.append(f"{alone} alone tells it: is that known at once, and not filled in afterwards?")
         if any(each.candidate.each for each in self.found):
             told.append("some events are told more than once, for each way in which a rule matches: counted once here")
         told.append(f"by chance as good with probability {outcome.p_value:.3g} (labels moved {MOVES} times)")
