@@ -158,3 +158,10 @@ def test_keys_are_compared_by_what_they_are_whatever_comes_first() -> None:
         assert learned.count == 200
         assert isinstance(learned.error, Normal)
         assert abs(learned.error.variance - 0.25) < 0.1
+
+
+def test_readings_that_are_always_off_by_the_same_fit_exactly() -> None:
+    events = [Event(name, n, {"value": 20.0 + (name == "Temp")}) for n in range(100) for name in ("Right", "Temp")]
+    learned = learn_error(events, "Temp.value", against="Right.value")
+    assert learned.misfit == 0
+    assert learned.text == "error Temp.value ~ N(1, 0)"

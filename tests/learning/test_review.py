@@ -115,6 +115,15 @@ def test_what_goes_up_and_down_by_chance_still_holds(share: float) -> None:
     assert "no longer holds" in ReviewedRule(rule, worse, (), rule).verdict
 
 
+def test_a_rule_that_tells_nothing_does_not_hold() -> None:
+    review = cepheus.review(
+        "define Incident() from A(value > 1000)",
+        batch(labelled(stream(1, 600), "define Incident() from A(value > 60)")),
+    )
+    assert not review.holds
+    assert "it tells none of the occurrences" in str(review)
+
+
 def test_totals_since_the_start_see_all_that_came_before() -> None:
     rule = "define Incident() from A(value > 60) and Count(B() since start) > 3"
     review = cepheus.review(rule, batch(labelled(stream(1, 600), rule)))

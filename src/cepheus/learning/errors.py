@@ -301,6 +301,8 @@ def _half(error: Distribution) -> Distribution:
 
 def _misfit(off: Floats, error: Distribution) -> float:
     """The statistic of Kolmogorov and Smirnov."""
+    if isinstance(error, Normal) and not error.variance:  # one value, and all are it
+        return 0.0
     values = np.sort(off)
     law = np.array([_at_most(error, value) for value in values.tolist()])
     ranks = np.searchsorted(values, values, side="right") / len(values)

@@ -18,8 +18,8 @@ _LABEL_WORDS = ("label", "target", "incident", "is_", "ground_truth", "outcome")
 def refuse_leaks(task: Task, root: State, target: str) -> None:
     """Refuse attributes of the terminator that are the label under another name.
 
-    Such an attribute tells occurrences from everything else on its own, and is a truth or has but two values, or is there
-    only in events at occurrences, or has the target in its name.
+    Such an attribute tells occurrences from everything else on its own, and is a truth or has but two values, or is
+    there only in events at occurrences, or has the target in its name.
     """
     events = task.traces.terminators
     for column in events.columns.values():

@@ -79,8 +79,12 @@ class ReviewedRule:
 
     @property
     def holds(self) -> bool:
-        """Whether it does no worse lately than it did before: by ``WORSE``, and by more than chance explains."""
+        """Whether it tells anything, and does no worse lately than it did before: by ``WORSE``, and by more than chance
+        explains.
+        """
         *earlier, last = self.stretches
+        if self._never:
+            return False
         known = sum(each.occurrences for each in earlier)
         if not known or not last.occurrences:
             return True
@@ -88,9 +92,16 @@ class ReviewedRule:
         return last.f1 >= before - max(WORSE, CHANCE * math.sqrt(before * (1 - before) / last.occurrences))
 
     @property
+    def _never(self) -> bool:
+        """Whether it found nothing at all, though there was something."""
+        return all(each.f1 == 0 for each in self.stretches) and any(each.occurrences for each in self.stretches)
+
+    @property
     def verdict(self) -> str:
         """In a sentence."""
         last = self.stretches[-1]
+        if self._never:
+            return "does not hold: it tells none of the occurrences, lately or before"
         if not self.holds:
             best = max(self.stretches, key=lambda each: each.f1)
             since = next(
