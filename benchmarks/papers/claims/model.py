@@ -40,6 +40,11 @@ class Verdict(Enum):
     UNDECIDED = "undecided"
     NOT_MEASURED = "not measured"
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether more runs have nothing to add."""
+        return self in (Verdict.CONFIRMED, Verdict.REFUTED)
+
 
 @dataclass(frozen=True, slots=True)
 class Region:

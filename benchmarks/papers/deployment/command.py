@@ -21,7 +21,7 @@ from benchmarks.papers.claims.model import Claim, Samples
 from benchmarks.papers.claims.page import COLOURS, findings_in_words
 from benchmarks.papers.claims.store import load, save
 from benchmarks.papers.deployment.claims import rule_deployment_claims, strategy_claims
-from benchmarks.papers.deployment.figures import FIGURES, QUICK, base_of, figure_of
+from benchmarks.papers.deployment.figures import FIGURES, QUICK, FigurePlan, base_of, figure_of
 from benchmarks.papers.deployment.sweep import (
     Curves,
     Job,
@@ -83,18 +83,35 @@ def bench_deployment(
     if quick:
         chosen = [replace(figure, vary=lambda scenario, _: scenario) for figure in chosen]
     samples = {} if quick else load(KEPT)
+    for result in _run(what_to_run(chosen, base, seeds, reading, samples), spark=spark):
+        add(samples, result)
+        if not quick:
+            save(KEPT, samples)
     for figure in chosen:
-        jobs = missing(jobs_of(figure, base, range(1, seeds + 1)), samples)
-        for number, result in enumerate(_run(jobs, spark=spark), 1):
-            add(samples, result)
-            if not quick and (number % 5 == 0 or number == len(jobs)):
-                save(KEPT, samples)
         show(curves(figure, base, samples), judged(figure.name, reading, samples), console)
     if docs is not None:
         from benchmarks.papers.deployment.page import write_page  # Matplotlib takes a while to import
 
         for path in write_page(docs, [figure.name for figure in chosen], samples):
             console.print(f"written: {path}", markup=False)
+
+
+def what_to_run(
+    figures: Sequence[FigurePlan], base: Scenario, seeds: int, reading: Reading, samples: Samples
+) -> list[Job]:
+    """What is missing of figures, seed by seed: whoever stops early has all of them, each with fewer runs.
+
+    Of one seed those figures come first that have most sentences without a verdict for each simulation they take.
+    """
+
+    def promise(figure: FigurePlan) -> float:
+        open_ones = sum(not each.verdict.is_settled for each in judged(figure.name, reading, samples))
+        return open_ones / len(jobs_of(figure, base, (1,)))
+
+    ordered = sorted(figures, key=promise, reverse=True)
+    return missing(
+        [job for seed in range(1, seeds + 1) for figure in ordered for job in jobs_of(figure, base, (seed,))], samples
+    )
 
 
 def _run(jobs: Sequence[Job], *, spark: bool) -> Iterable[Result]:
