@@ -48,8 +48,9 @@ class Flow:
         accepted, late = self.sources.accept(source, message, trees, keep_all=bool(self.retained.awaited))
         if self.retained.awaited:
             self.retained.add(message.source, accepted)
+        kinds = {event.type for _, event in accepted}
         for name, tree in trees.items():
-            if name not in source.since:
+            if name not in source.since or kinds.isdisjoint(tree.evaluation.contents):
                 continue
             since = MIN_TIME if name in source.holding else source.since[name]
             for counter, event in accepted:
@@ -101,7 +102,7 @@ class Flow:
                 if record.time == at:
                     for to, awaken in tree.pulling.wake(tree.name, record):
                         self.common.send(to, awaken)
-        if not self.common.in_order and at < tree.pulling.holds:
+        if not self.common.in_order and (not self.common.pulls or at < tree.pulling.holds):
             tree.evaluation.instant(at, records)
         else:
             tree.evaluation.arrive(at, records)
@@ -128,9 +129,16 @@ class Flow:
 
     def _take_in(self, entries: Sequence[Entry]) -> set[str]:
         """Take in events of a child, moment by moment; give the trees that they were sent for."""
+        known = self.trees.by_name
+        if len(entries) == 1:
+            ((at, source, counter, event, trees),) = entries
+            for name in trees:
+                tree = known.get(name)
+                if tree is not None and event.type in tree.evaluation.contents:
+                    self._arrive(tree, at, [Record(event, source, counter)])
+            return known.keys() & trees
         together: dict[tuple[str, int], list[Record]] = {}
         names: set[str] = set()
-        known = self.trees.by_name
         for at, source, counter, event, trees in entries:
             names.update(trees)
             for name in trees:
@@ -147,7 +155,8 @@ class Flow:
         if self.common.options.retain and self.sources.by_name:
             self._look_back(tree)
         if not self.common.in_order:
-            evaluation.advance(min(self.common.now, tree.pulling.holds - 1))
+            now = self.common.now
+            evaluation.advance(min(now, tree.pulling.holds - 1) if self.common.pulls else now)
         elif tree.wave is None or not tree.wave.switched:
             limit = self._limit(tree)
             if limit < MAX_TIME:
