@@ -51,7 +51,7 @@ def test_claims_are_about_points_of_their_figures() -> None:
             name_of(measure, job.scenario)
             for figure in FIGURES.values()
             for job in jobs_of(figure, base, (1,))
-            for measure in ("traffic", "delay", "published")
+            for measure in ("traffic", "delay", "composites", "published")
         }
         for claim in strategy_claims(exponential=exponential):
             for part in claim.parts:

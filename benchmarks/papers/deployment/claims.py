@@ -142,8 +142,13 @@ class Points:
                     )
                     for pair in _pairs(pairs)
                 ]
-            case {"swing": measure, "of": strategies}:
-                return self._swings(measure, _strategies(strategies), row.get("to"))
+            case {"swing": measure, "of": "all"}:
+                return [Part(each.value, Swing(self._along(measure, each))) for each in Strategy]
+            case {"swing": measure, "of": pairs}:
+                return [
+                    Part(_versus((one, other)), Swing(self._along(measure, one), self._along(measure, other)))
+                    for one, other in _pairs(pairs)
+                ]
             case _:
                 return []
 
@@ -167,13 +172,9 @@ class Points:
         under = Points(other, self.exponential)._at(measure, strategy, x) if other else None
         return Ratio(self._at(measure, strategy, x), under or self._at(measure, strategy, self.values[0]))
 
-    def _swings(self, measure: str, strategies: Sequence[Strategy], to: str | None) -> list[Part]:
-        def samples(strategy: Strategy) -> tuple[str, ...]:
-            return tuple(self._at(measure, strategy, x) for x in self.values)
-
-        if to is None:
-            return [Part(each.value, Swing(samples(each))) for each in strategies]
-        return [Part(f"{each.value}/{to}", Swing(samples(each), samples(Strategy(to)))) for each in strategies]
+    def _along(self, measure: str, strategy: Strategy) -> tuple[str, ...]:
+        """All points of a strategy."""
+        return tuple(self._at(measure, strategy, x) for x in self.values)
 
 
 def _strategies(words: str | Sequence[str]) -> list[Strategy]:

@@ -70,11 +70,12 @@ def missing(jobs: Iterable[Job], known: Samples) -> list[Job]:
 
 
 def add(samples: dict[str, dict[int, float]], result: Result) -> None:
-    """Add what came out: messages per second, the mean delay if there is one, composite events, events published."""
+    """Add what came out: the mean delay if there is one; messages, composite events and events published per second."""
     scenario, seed, outcome = result.job.scenario, result.job.seed, result.outcome
-    figures = {"traffic": outcome.traffic, "composites": float(outcome.composites), "delay": outcome.delay}
+    seconds = scenario.duration / 1_000_000
+    figures = {"traffic": outcome.traffic, "composites": outcome.composites / seconds, "delay": outcome.delay}
     if result.job.strategy is Strategy.CENTR:
-        figures["published"] = outcome.published / (scenario.duration / 1_000_000)
+        figures["published"] = outcome.published / seconds
     for measure, value in figures.items():
         if value is not None:
             samples.setdefault(name_of(measure, scenario), {})[seed] = value
