@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cepheus.cli import app
+from cepheus.cli.status import evaluated_nowhere
 from cepheus.core.errors import CepheusError
 from cepheus.core.time import format_time
 from cepheus.runtime.network.transport.config import read_config
@@ -91,6 +92,14 @@ def test_from_deploying_to_withdrawing(node: str, tmp_path: Path) -> None:
     assert "withdrawn: Fire" in _run("withdraw", "Fire", "--to", node)
     with pytest.raises(CepheusError, match="no rule named 'Fire'"):
         _run("withdraw", "Fire", "--to", node)
+
+
+def test_rules_that_no_tree_evaluates_are_told_where_there_are_many_trees() -> None:
+    root = {"rules": ["Fire", "Flood"], "trees": [{"rules": ["Fire"]}]}
+    leaf: dict[str, object] = {"rules": ["Fire", "Flood"], "trees": []}
+    assert evaluated_nowhere([{"strategy": "MT", **root}, {"strategy": "MT", **leaf}]) == ["Flood"]
+    assert evaluated_nowhere([{"strategy": "MT_PP", **leaf}]) == ["Fire", "Flood"]
+    assert not evaluated_nowhere([{"strategy": "ST", **leaf}]), "the node at the root evaluates them"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,21 @@ def test_random_scenarios(run: Command, tmp_path: Path) -> None:
     assert "4 processors, 3 rules, 6 sources" in result.out
     (line,) = [line for line in result.out.splitlines() if "choices among simultaneous events" in line]
     assert line.count("not counted") == 2
+    assert "Busiest links with MT" in result.out
+    assert "Partial rules with MT" in result.out
     assert (tmp_path / "network.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_all_links_and_partial_rules(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(
+        _SMALL.replace("rules = 3", "rules = 15").replace("= 2\nslow", "= 15\nslow"), encoding="utf-8"
+    )
+    few, everything = (run("simulate", "small.toml", "--strategy", "MT", *more).out for more in ((), ("--all",)))
+    (caption,) = [line for line in few.splitlines() if line.startswith("and ")]
+    number, words = caption.removeprefix("and ").split(" ", 1)
+    assert words.strip() == "more, with --all"
+    parts = [text.partition("Partial rules")[2].count("│\n") for text in (few, everything)]
+    assert parts[1] - parts[0] == int(number)
 
 
 def test_where_no_sink_receives_anything_there_is_no_delay(run: Command, tmp_path: Path) -> None:

@@ -30,9 +30,15 @@ def simulate(
         list[str] | None, typer.Option(help="Centr, ST, MT, ST_PP or MT_PP instead of the file's; may be repeated.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Draw what is random from this seed instead of the file's.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all links and partial rules, not the first few.")
+    ] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the network with its traffic.")] = None,
 ) -> None:
-    """Simulate rules on a network of processors in virtual time: traffic, delays, and who carries them."""
+    """Simulate rules on a network of processors in virtual time: traffic, delays, and who carries them.
+
+    With several strategies, links and partial rules are those of the last.
+    """
     from rich.console import Console
 
     from cepheus.runtime.network.simulation.experiment import run_plan
@@ -42,8 +48,9 @@ def simulate(
     runs = [run_plan(read_plan(scenario, seed, chosen)) for chosen in _strategies(strategy)]
     console.print(_title(runs[0]), markup=False)
     console.print(_summary(runs))
-    console.print(_links(runs[-1]))
-    parts = _parts(runs[-1])
+    last = f" with {runs[-1].plan.scenario.options.strategy.value}" if len(runs) > 1 else ""
+    console.print(_links(runs[-1], last, None if everything else _BUSIEST))
+    parts = _parts(runs[-1], last, None if everything else _MOST_PARTS)
     if parts.row_count:
         console.print(parts)
     if svg is not None:
@@ -64,8 +71,9 @@ def _strategies(names: list[str] | None) -> list[Strategy | None]:
 
 def _title(run: Run) -> str:
     plan = run.plan
-    counts = f"{len(plan.processors)} processors, {len(plan.rules)} rules, {len(plan.sources)} sources"
-    return f"{counts}; {plan.scenario.duration / 1_000_000:g} s simulated, seed {plan.seed}"
+    counts = ((len(plan.processors), "processor"), (len(plan.rules), "rule"), (len(plan.sources), "source"))
+    words = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
+    return f"{words}; {plan.scenario.duration / 1_000_000:g} s simulated, seed {plan.seed}"
 
 
 def _summary(runs: list[Run]) -> Table:
@@ -96,20 +104,20 @@ def _milliseconds(delay: float | None) -> str:
     return "n/a" if delay is None else f"{delay:.1f} ms"
 
 
-def _links(run: Run) -> Table:
+def _links(run: Run, of: str, most: int | None) -> Table:
     from rich.table import Table
 
-    table = Table(title="Busiest links", title_justify="left", title_style="bold")
+    table = Table(title=f"Busiest links{of}", title_justify="left", title_style="bold")
     table.add_column("from")
     table.add_column("to")
     table.add_column("messages per second", justify="right")
     seconds = run.plan.scenario.duration / 1_000_000
-    for (one, other), count in run.network.traffic.notifications.most_common(_BUSIEST):
+    for (one, other), count in run.network.traffic.notifications.most_common(most):
         table.add_row(one, other, f"{count / seconds:.1f}")
     return table
 
 
-def _parts(run: Run) -> Table:
+def _parts(run: Run, of: str, most: int | None) -> Table:
     """The partial rules of all processors in words: what each sends to its father in a tree."""
     from rich.table import Table
 
@@ -119,12 +127,12 @@ def _parts(run: Run) -> Table:
         for tree in processor.trees.by_name.values()
         for part in tree.written_parts()
     ]
-    more = len(found) - _MOST_PARTS
-    table = Table(title="Partial rules", title_justify="left", title_style="bold", caption_justify="left")
-    table.caption = f"and {more} more" if more > 0 else None
+    more = 0 if most is None else len(found) - most
+    table = Table(title=f"Partial rules{of}", title_justify="left", title_style="bold", caption_justify="left")
+    table.caption = f"and {more} more, with --all" if more > 0 else None
     for column in ("processor", "root", "of rule", "sends", "what matches"):
         table.add_column(column)
-    for processor, root, part in found[:_MOST_PARTS]:
+    for processor, root, part in found[:most]:
         sends = "when asked" if part.waits else "at once"
         table.add_row(processor, root, part.name.partition("/")[0], sends, part.pattern)
     return table

@@ -47,12 +47,29 @@ def status(
         for table in (_nodes(found), _trees(found), _parts(found), _links(found), _clients(found)):
             if table.row_count:
                 console.print(table)
+        idle = evaluated_nowhere(found)
+        if idle:
+            console.print(f"Deployed, but evaluated at none of these nodes: {', '.join(idle)}.", markup=False)
+            console.print("With many trees a rule is evaluated for those who subscribe to what it makes.")
         held_up_by = sorted({name for node in found for name in node["held_up_by"]})
         if held_up_by:
             console.print(f"Sources have to wait: too much waits to be sent by {', '.join(held_up_by)}.")
     if svg is not None:
         write_file(svg, _picture(found))
         note(f"drawn: {svg}")
+
+
+def evaluated_nowhere(found: list[Status]) -> list[str]:
+    """The rules of a network with many trees that nodes know of, and that none of them evaluates."""
+    evaluated = {rule for node in found for tree in node["trees"] for rule in tree["rules"]}
+    known = dict.fromkeys(rule for node in found if _has_many_trees(node) for rule in node["rules"])
+    return [rule for rule in known if rule not in evaluated]
+
+
+def _has_many_trees(node: Status) -> bool:
+    from cepheus.runtime.network.protocol.strategy import Strategy
+
+    return Strategy(node["strategy"]).many_trees
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -71,7 +88,7 @@ def _nodes(found: list[Status]) -> Table:
     table.caption_justify = "left"
     for node in found:
         up = f"{node['seconds']:.0f} s"
-        leader = node["leader"] or "-"
+        leader = "-" if _has_many_trees(node) else node["leader"] or "-"
         table.add_row(
             node["name"], node["listen"], node["strategy"], leader, up, str(node["events"]), str(node["messages"])
         )
