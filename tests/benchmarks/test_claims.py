@@ -33,6 +33,7 @@ from benchmarks.papers.claims.model import (
 from benchmarks.papers.claims.page import claims_page, findings_in_words, verdict_table
 from benchmarks.papers.claims.register import all_claims, groups
 from benchmarks.papers.claims.store import load, load_all, save
+from benchmarks.papers.deployment.claims import strategy_claims
 
 RUNS = (-1.0, 0.0, 1.0)
 """How far the runs of made-up results lie from their mean, in some measure."""
@@ -191,6 +192,24 @@ def test_the_page_of_claims() -> None:
     for paper, _, claims in groups():
         assert f"## {paper.value}" in text
         assert all(each.sentence in text for each in claims)
+
+
+def test_the_page_says_how_many_are_undecided_for_want_of_runs() -> None:
+    claim = next(each for each in CLAIMS if isinstance(each.parts[0].quantity, Ratio) and len(each.parts) == 1)
+    (part,) = claim.parts
+    bound, _ = bounds(claim.region)[0]
+    for runs, few in ((2, 1), (9, 0)):
+        values = (astride(bound, additive=False) * 3)[:runs]
+        text = claims_page([(claim.paper, "", [claim])], made_up(part.quantity, values))
+        assert f"| {claim.paper.value} | 0 | 0 | 1 | 0 | {few} |" in text
+        assert f"| {runs} | **undecided** |" in text
+
+
+def test_a_reading_of_which_nothing_was_run_is_not_shown_row_by_row() -> None:
+    claims = strategy_claims(exponential=True)
+    text = claims_page([(claims[0].paper, "rates exponential", claims)], {})
+    assert "none has been measured in this reading yet" in text
+    assert claims[0].sentence not in text
 
 
 def test_results_are_kept(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ COLOURS = {
 }
 """Verdicts on the terminal."""
 _MOST_SHOWN = 6
+_FEW = 5
 _NOT_RUN = "not run, or in one run alone"
 _HEAD = f"""# What the papers claim, and what we measure
 
@@ -29,7 +30,8 @@ intervals over the runs; and the verdict.
 - **confirmed**: the intervals of all that the sentence is about lie where it has them.
 - **refuted**: one of them lies wholly elsewhere, also when it is widened for as many as the sentence is about: of
   twenty intervals of 95% one strays by chance (Bonferroni).
-- **undecided**: neither; more runs might tell.
+- **undecided**: neither; more runs might tell. With two or three an interval is wide whatever is true: a column says
+  over how many runs each was taken, and the summary how many verdicts are still open after fewer than {_FEW}.
 - **not measured**: for the reason given.
 
 A sentence about all strategies is judged for all, and one of them can refute it. One threshold holds throughout: what
@@ -84,6 +86,11 @@ def runs_in_words(judgement: Judgement) -> str:
     return "" if not runs else str(runs[0]) if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
 
 
+def _has_few_runs(judgement: Judgement) -> bool:
+    """Whether something that a claim is about was run less often than a verdict can be hoped for."""
+    return any(finding.interval is not None and finding.interval.runs < _FEW for finding in judgement.findings)
+
+
 def verdict_table(judgements: Iterable[Judgement]) -> list[str]:
     """Claims and verdicts as a table in Markdown."""
     lines = [
@@ -109,18 +116,23 @@ def claims_page(groups: Sequence[tuple[Paper, str, Sequence[Claim]]], samples: S
     judged = [(paper, reading, [judge(claim, samples) for claim in claims]) for paper, reading, claims in groups]
     lines = [_HEAD, *_summary(judged)]
     for paper, reading, judgements in judged:
-        lines += ["", f"## {paper.value}{f': {reading}' if reading else ''}", "", *verdict_table(judgements), ""]
-        commands = dict.fromkeys(each.claim.command for each in judgements if each.claim.command)
-        lines += ["Measured with " + ", ".join(f"`{command}`" for command in commands) + "."]
+        lines += ["", f"## {paper.value}{f': {reading}' if reading else ''}", ""]
+        commands = ", ".join(f"`{each}`" for each in dict.fromkeys(each.claim.command for each in judgements) if each)
+        if reading and all(each.verdict is Verdict.NOT_MEASURED for each in judgements):
+            lines += [f"The sentences are those above; none has been measured in this reading yet, by {commands}."]
+            continue
+        lines += [*verdict_table(judgements), "", f"Measured with {commands}."]
     return "\n".join(lines) + "\n"
 
 
 def _summary(judged: Sequence[tuple[Paper, str, Sequence[Judgement]]]) -> list[str]:
-    lines = [f"| paper | {' | '.join(verdict.value for verdict in Verdict)} |", "|:--|" + "--:|" * len(Verdict)]
+    names = [*(verdict.value for verdict in Verdict), f"undecided, with fewer than {_FEW} runs"]
+    lines = [f"| paper | {' | '.join(names)} |", "|:--|" + "--:|" * len(names)]
     for paper, reading, judgements in judged:
         counts = Counter(each.verdict for each in judgements)
         name = f"{paper.value}{f': {reading}' if reading else ''}"
-        lines.append(f"| {name} | {' | '.join(str(counts[verdict]) for verdict in Verdict)} |")
+        few = sum(each.verdict is Verdict.UNDECIDED and _has_few_runs(each) for each in judgements)
+        lines.append(f"| {name} | {' | '.join(str(counts[verdict]) for verdict in Verdict)} | {few} |")
     return lines
 
 
