@@ -285,7 +285,16 @@ def masked(array: pa.Array, rows: BoolArray | None) -> pa.Array:
         return array
     if pa.types.is_struct(array.type) or pa.types.is_dictionary(array.type):
         return array.take(pa.array(np.arange(len(array)), mask=~rows))
+    if array.type in (pa.int64(), pa.float64()) and array.buffers()[1] is not None:
+        return _with_validity(array, rows if array.null_count == 0 else validity(array) & rows)
     return pc.if_else(pa.array(rows), array, pa.scalar(None, array.type))
+
+
+def _with_validity(array: pa.Array, valid: BoolArray) -> pa.Array:
+    """The same numbers of 64 bits where they lie, with nulls in all rows but those that are marked."""
+    numbers = array.buffers()[1]
+    marks = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(array.type, len(array), [marks, numbers.slice(8 * array.offset)])
 
 
 def normalised(array: pa.Array, kind: ValueType) -> pa.Array:

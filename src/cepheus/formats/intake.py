@@ -248,9 +248,7 @@ class Intake:
     def _integers(self, rows: Rows, name: str, kind: ValueType, faults: Faults) -> IntArray:
         """Read a column in which every row must have a value."""
         column = rows.column(name)
-        array = pa.nulls(len(rows), kind.arrow)
-        if column is not None:
-            array = self._field(column, name, kind, faults)
+        array = pa.nulls(len(rows), kind.arrow) if column is None else self._field(column, name, kind, faults)
         if array.null_count:
             missing = lacking(name, rows.names())
             for row in np.flatnonzero(~validity(array)).tolist():

@@ -12,7 +12,7 @@ from cepheus.kernel.functions import FUNCTION_ADDRESSES
 from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
-from cepheus.kernel.program import MAX_POSITIONS, Left, Program, Words
+from cepheus.kernel.program import MAX_POSITIONS, ROW_ENDS, Left, Program, Words
 from cepheus.kernel.state import (
     FREE_LISTS,
     Cursor,
@@ -248,7 +248,8 @@ class Context(Addresses[At]):
         self.point(At.LEFT, self._left)
         self.point(At.TIMES, given.times)
         self.point(At.STARTS, given.starts)
-        self._sources = np.where(given.slots < 0, 0, given.addresses[given.slots])
+        self._sources = np.where(given.slots < 0, 0, given.addresses[np.maximum(given.slots, 0)])
+        self._sources[given.slots == ROW_ENDS] = ROW_ENDS
         self.point(At.SOURCES, self._sources)
         self.point(At.ID_DIGESTS, given.id_digests)
         if isinstance(given.ids, range):

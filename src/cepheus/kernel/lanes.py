@@ -121,11 +121,11 @@ def find_lane(context: int, column: int, key: int) -> int:
     return word(context, At.COLUMN_LANE, column) if count == 0 else find_keyed_lane(context, column, key, count)
 
 
-@inlined
+@compiled
 def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
     """Find the lane of a key of so many words in a column; -1 if there is none."""
-    if count == 1 and _is_small(context, peek(key, 0)):
-        return word(context, At.DIRECT, _direct_place(context, column, peek(key, 0)))
+    if count == 1 and is_small(context, peek(key, 0)):
+        return small_lane(context, column, peek(key, 0))
     hashed = _hash(column, key, count)
     mask = fixed(context, At.HASH_SIZE) - 1
     at = hashed & mask
@@ -144,9 +144,15 @@ def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
 
 
 @inlined
-def _is_small(context: int, key: int) -> bool:
+def is_small(context: int, key: int) -> bool:
     """Whether lanes of that key are found directly: a small number, or a text's code, if it is all of the key."""
     return bool(np.uint64(key) < np.uint64(fixed(context, At.DIRECT_WIDTH)))
+
+
+@inlined
+def small_lane(context: int, column: int, key: int) -> int:
+    """Find the lane of a small key in a column; -1 if there is none."""
+    return word(context, At.DIRECT, _direct_place(context, column, key))
 
 
 @inlined
@@ -160,7 +166,7 @@ def enter_lane(context: int, lane: int) -> None:
     """Put a lane where its key finds it: into the direct table, or the hash table."""
     row = lane_at(context, lane)
     column, key = peek(row, LaneState.COLUMN), peek(row, LaneState.KEY)
-    if fixed(column_at(context, column), ColumnField.KEYS) == 1 and _is_small(context, key):
+    if fixed(column_at(context, column), ColumnField.KEYS) == 1 and is_small(context, key):
         put(context, At.DIRECT, _direct_place(context, column, key), lane)
         return
     mask = fixed(context, At.HASH_SIZE) - 1
@@ -278,12 +284,16 @@ def _new_lane(context: int, column: int, key: int) -> int:
     return lane
 
 
-@inlined
+@compiled
 def reserve_lane(context: int, column: int, key: int, now: int) -> int:
     """Find the lane of a key with room for one more entry, made if need be; minus a status if space must grow."""
     lane = find_lane(context, column, key)
-    if lane < 0:
-        return _new_lane(context, column, key)
+    return _new_lane(context, column, key) if lane < 0 else with_room(context, lane, now)
+
+
+@inlined
+def with_room(context: int, lane: int, now: int) -> int:
+    """Give a lane back once it has room for one more entry; minus a status if space must grow."""
     row = lane_at(context, lane)
     size = peek(row, LaneState.MASK) + 1
     if peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST) == size and not _make_room_in_lane(context, lane, now):
@@ -357,17 +367,17 @@ def grow_lane(context: int, lane: int) -> bool:
 
 
 @inlined
-def append_entry(context: int, lane: int, base: int, time: int, row_number: int) -> None:
-    """Put the event at ``base`` at the end of a lane; room was reserved."""
+def append_entry(context: int, column: int, lane: int, base: int, time: int, row_number: int) -> None:
+    """Put the event at ``base`` at the end of a lane of a column; room was reserved."""
     row = lane_at(context, lane)
     entry = peek(row, LaneState.NEXT)
     at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
     place = entry_at(context, at)
     poke(place, EntryField.TIME, time)
     poke(place, EntryField.ROW, row_number)
-    column = column_at(context, peek(row, LaneState.COLUMN))
-    if fixed(column, ColumnField.SUM_KIND) != ValueKind.NONE:
-        put(context, At.VALUES, at, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
+    sums = column_at(context, column)
+    if fixed(sums, ColumnField.SUM_KIND) != ValueKind.NONE:
+        put(context, At.VALUES, at, word(context, At.STORE, base + fixed(sums, ColumnField.SUM_SLOT)))
     tied = entry > peek(row, LaneState.FIRST) and peek(row, LaneState.LAST_TIME) == time
     poke(row, LaneState.NEXT, entry + 1)
     poke(row, LaneState.LAST_TIME, time)

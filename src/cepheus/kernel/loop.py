@@ -17,7 +17,7 @@ from cepheus.kernel.emit import trace
 from cepheus.kernel.lanes import type_at
 from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
 from cepheus.kernel.parts import with_parts
-from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Left, TypeField
+from cepheus.kernel.program import HEADER, ROW_ENDS, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Left, TypeField
 from cepheus.kernel.state import DONE, STORE_FULL
 from cepheus.kernel.timers import reach_with, wake
 from cepheus.kernel.type_rows import place_row
@@ -123,7 +123,7 @@ def _take(context: int, kind: int, left: int, at: int, time: int) -> int:
     status = ready(context, kind, time)
     if status != DONE:
         return status
-    base = _load_input(context, kind, at)
+    base = _load_input(context, kind, at, time)
     if base < 0:
         return STORE_FULL
     if left >= 0:
@@ -162,9 +162,8 @@ def _process_queue(context: int) -> int:
 
 
 @inlined
-def _load_input(context: int, kind: int, at: int) -> int:
+def _load_input(context: int, kind: int, at: int, time: int) -> int:
     """Load an input event into the place where its row would be stored; return the place, -1 if the store must grow."""
-    time = peek(fixed(context, At.TIMES), at)
     base = place_row(context, kind, time)
     if base < 0:
         return base
@@ -173,11 +172,13 @@ def _load_input(context: int, kind: int, at: int) -> int:
     poke(row, SLOT_ID, fixed(context, At.FIRST_ID) + at if ids == 0 else peek(ids, at))
     poke(row, SLOT_TIME, time)
     poke(row, SLOT_START, peek(fixed(context, At.STARTS), at))
-    layout = type_at(context, kind)
-    inputs = fixed(layout, TypeField.INPUTS)
-    for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):
-        source = table(context, At.SOURCES, inputs + slot)
+    sources = fixed(context, At.SOURCES) + 8 * fixed(type_at(context, kind), TypeField.INPUTS)
+    slot = HEADER
+    source = fixed(sources, slot)
+    while source != ROW_ENDS:  # a mark, not a count: a compiler that knew the count would make much of a few words
         poke(row, slot, 0 if source == 0 else peek(source, at))
+        slot += 1
+        source = fixed(sources, slot)
     _take_place(context, row)
     return base
 

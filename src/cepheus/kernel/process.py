@@ -18,11 +18,14 @@ from cepheus.kernel.lanes import (
     before,
     column_at,
     entry_at,
+    is_small,
     lane_at,
     last_place,
     reserve_lane,
+    small_lane,
     type_at,
     type_state_at,
+    with_room,
 )
 from cepheus.kernel.loop import Process
 from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
@@ -100,12 +103,29 @@ def accept(context: int, kind: int) -> tuple[int, int]:
 @inlined
 def store_entry(context: int, k: int, base: int, now: int, row_number: int) -> None:
     """Enter the event at ``base`` into the k-th of the columns that took it."""
-    append_entry(context, word(context, At.ACCEPTED_LANES, k), base, now, row_number)
+    append_entry(
+        context, word(context, At.ACCEPTED_COLUMNS, k), word(context, At.ACCEPTED_LANES, k), base, now, row_number
+    )
 
 
 @inlined
 def _reserve_in(context: int, column: int, base: int, now: int) -> int:
     """Find the lane of a column that the event at ``base`` enters, with room for it; minus a status for none."""
+    row = column_at(context, column)
+    count = fixed(row, ColumnField.KEYS)
+    lane = -1
+    if count == 0:
+        lane = word(context, At.COLUMN_LANE, column)
+    elif count == 1:
+        key = key_part(row, 0, word(context, At.STORE, base + fixed(row, ColumnField.KEY)))
+        if is_small(context, key):
+            lane = small_lane(context, column, key)
+    return _reserve_by_key(context, column, base, now) if lane < 0 else with_room(context, lane, now)
+
+
+@compiled
+def _reserve_by_key(context: int, column: int, base: int, now: int) -> int:
+    """Find or make the lane for the key of the event at ``base``, with room for it; minus a status for none."""
     key = fixed(context, At.STACK)  # room that is free between two computations
     row = column_at(context, column)
     for part in range(fixed(row, ColumnField.KEYS)):
@@ -120,7 +140,7 @@ def enter(context: int, kind: int, column: int, base: int, now: int) -> int:
     lane = _reserve_in(context, column, base, now)
     if lane < 0:
         return -lane
-    append_entry(context, lane, base, now, append_row(context, kind))
+    append_entry(context, column, lane, base, now, append_row(context, kind))
     return DONE
 
 

@@ -31,6 +31,9 @@ Words = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SLOT_ID, SLOT_TIME, SLOT_START, HEADER = 0, 1, 2, 3
+ROW_ENDS = -2
+"""Of what goes into the slots of all types, one after the other: the mark behind each type, where no header is read."""
+
 SLOT_ORDER = HEADER
 """Of rows where rules take simultaneous events as ordered: the place of the event in the stream."""
 
@@ -106,21 +109,23 @@ class ConstraintKind(IntEnum):
 class ColumnField(Fields):
     """Of a column: its event type, the slots of its key, how long entries are kept, the value it sums.
 
+    A column is two lines of the cache; the first is all that is read of one when an event enters it.
     ``FLOAT_KEYS`` has a bit for each part of the key that is a float. ``TOTAL`` says what is known of all events since
     the start, which are then not kept themselves. ``FORGETS`` says when entries are forgotten (``Forgets``).
     ``IN_ORDER`` is 1 if the values in the window are kept in order instead of their sum.
     """
 
-    TYPE = cell()
     KEYS = cell()
     KEY = run(MAX_KEYS)
-    REACH = cell()
+    FLOAT_KEYS = cell()
     SUM_KIND = cell()
     SUM_SLOT = cell()
-    FLOAT_KEYS = cell()
+    TYPE = cell()
+    REACH = cell()
     TOTAL = cell(0)
     FORGETS = cell(0)
     IN_ORDER = cell(0)
+    PADDING = padding()
 
 
 class Forgets(IntEnum):
@@ -205,6 +210,8 @@ class RuleFlag(IntEnum):
     """All steps are told in brief; there are no absences."""
     GATHERS = 8
     """Each names members of collections, or what aggregates counted, among what it is made of."""
+    STRAIGHT = 16
+    """Its steps, if it has any, take the latest event of a column each, whatever it is like: nothing to go back to."""
 
 
 class StepField(Fields):

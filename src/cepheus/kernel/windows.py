@@ -15,9 +15,11 @@ from cepheus.kernel.lanes import (
     first_following,
     first_not_before,
     is_ordered,
+    is_small,
     lane_at,
     last_place,
     row_offset,
+    small_lane,
 )
 from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, peek, poke, put, table, word
@@ -50,12 +52,28 @@ def lane_of(context: int, step: int) -> int:
     column, count = fixed(step, StepField.COLUMN), fixed(step, StepField.KEY_COUNT)
     if count == 0:
         return word(context, At.COLUMN_LANE, column)
+    if count == 1:
+        key = _sought(context, step, column_at(context, column), 0)
+        if is_small(context, key):
+            return small_lane(context, column, key)
+    return _lane_by_key(context, step, column, count)
+
+
+@inlined
+def _sought(context: int, step: int, column: int, part: int) -> int:
+    """What the events bound so far ask a part of the key to be."""
+    source = 2 * (fixed(step, StepField.KEYS) + part)
+    base = word(context, At.BOUND, table(context, At.KEYS, source))
+    return key_part(column, part, word(context, At.STORE, base + table(context, At.KEYS, source + 1)))
+
+
+@compiled
+def _lane_by_key(context: int, step: int, column: int, count: int) -> int:
+    """Find the lane whose key, of so many words, the events bound so far ask for; -1 if there is none."""
     row = column_at(context, column)
     key = fixed(context, At.STACK)
     for part in range(count):
-        source = 2 * (fixed(step, StepField.KEYS) + part)
-        base = word(context, At.BOUND, table(context, At.KEYS, source))
-        poke(key, part, key_part(row, part, word(context, At.STORE, base + table(context, At.KEYS, source + 1))))
+        poke(key, part, _sought(context, step, row, part))
     return find_keyed_lane(context, column, key, count)
 
 

@@ -1,8 +1,8 @@
 """The kernel of columns: CDP on certain events. One compiled loop for one event or a million, one rule or thousands.
 
 An event that terminates rules has them search their columns, last column first. What is particular to this kernel are
-the shortcuts: a rule told in brief, a selection that takes the latest event whatever it is like, a selection that
-completes a composite event with every event of its window.
+the shortcuts: a rule whose steps have no choice, a selection that takes the latest event whatever it is like, a
+selection that completes a composite event with every event of its window.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cepheus.kernel.windows import COUNTING, bind_latest, compute_aggregate, fit
 _CHOOSING = choosing_by(fitting, False, inlined, COUNTING)
 open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
 list_window, bind_listed = listing_by(fitting, False, COUNTING)
+_BRIEF_BYTES = BriefField.row_bytes()
 
 
 @inlined
@@ -36,14 +37,19 @@ def _bind_single(context: int, step: int) -> bool:
 
 
 @inlined
-def _bind_brief(context: int, rule: int) -> bool:
-    """Bind the events of steps that are told in brief, all of them."""
+def _bind_straight(context: int, rule: int) -> bool:
+    """Bind the events of steps that take the latest event each, whatever it is like, all of them."""
     begin, end, width = steps_of(context, rule)
     position = 1
     for step in range(begin, end, width):
-        lane = word(context, At.COLUMN_LANE, fixed_half(step, BriefField.COLUMN))
-        kind, window = fixed_half(step, BriefField.TYPE), fixed_pair(step, BriefField.WINDOW)
-        if not bind_latest(context, lane, kind, position - 1, window, position):
+        if width == _BRIEF_BYTES:
+            lane = word(context, At.COLUMN_LANE, fixed_half(step, BriefField.COLUMN))
+            kind, window = fixed_half(step, BriefField.TYPE), fixed_pair(step, BriefField.WINDOW)
+            reference = position - 1
+        else:
+            lane, kind, window = lane_of(context, step), fixed(step, StepField.TYPE), fixed(step, StepField.WINDOW)
+            reference, position = fixed(step, StepField.REFERENCE), fixed(step, StepField.POSITION)
+        if not bind_latest(context, lane, kind, reference, window, position):
             return False
         position += 1
     return True
@@ -85,10 +91,10 @@ _search_steps = search_with(Steps(_choose, _compute, constraints_hold, keep_all,
 
 @inlined
 def _search(context: int, rule_number: int, events_before: int) -> int:
-    """Search for the matches of a rule, without the walk over its steps where they are told in brief."""
+    """Search for the matches of a rule, without the walk over its steps where none of them has a choice."""
     rule = rule_at(context, rule_number)
-    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.BRIEF:
-        return emit(context, rule, rule_number, events_before) if _bind_brief(context, rule) else DONE
+    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.STRAIGHT:
+        return emit(context, rule, rule_number, events_before) if _bind_straight(context, rule) else DONE
     return _search_steps(context, rule_number, events_before)
 
 

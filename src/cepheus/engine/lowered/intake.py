@@ -20,7 +20,7 @@ from cepheus.kernel import blocks
 from cepheus.kernel.compiled import compiled
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import address
-from cepheus.kernel.program import ConstraintKind, Left, Words
+from cepheus.kernel.program import ROW_ENDS, ConstraintKind, Left, Words
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.layouts import TypeLayout
@@ -189,8 +189,11 @@ class _Reading:
 
 
 def no_slots(lowering: Lowering) -> Words:
-    """One word for each slot of each type, -1: no column goes there."""
-    return np.full(sum(layout.width for layout in lowering.types.values()) + 1, -1, np.int64)
+    """One word for each slot of each type, -1: no column goes there; with marks where the slots of a type end."""
+    ends = np.cumsum([0, *(layout.width for layout in lowering.types.values())])
+    slots = np.full(ends[-1] + 1, -1, np.int64)
+    slots[ends] = ROW_ENDS
+    return slots
 
 
 class Intake:

@@ -10,7 +10,7 @@ from cepheus.core.errors import EventError
 from cepheus.core.event import Event
 from cepheus.core.lists import list_refused
 from cepheus.core.values import ValueType, type_of
-from cepheus.engine.lowered.intake import id_word
+from cepheus.engine.lowered.intake import id_word, no_slots
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import address, words_in
 from cepheus.plan.pattern.layouts import TypeLayout
@@ -37,7 +37,10 @@ class SingleInput:
         words = np.zeros(_HEAD + widest + 1, np.int64)
         self._head, self._words = words_in(words), words_in(words[_HEAD:])
         self._floats = self._words.cast("B").cast("d")
-        slots = [place for layout in lowering.types.values() for place in _places(layout)]
+        slots, begin = no_slots(lowering), 0
+        for layout in lowering.types.values():
+            slots[[begin + place for place in _places(layout)]] = _places(layout)
+            begin += layout.width
         self.given = Input(
             codes=words[_CODE : _CODE + 1].view(np.int32),
             kinds=np.arange(max(1, len(lowering.types)), dtype=np.int64),
@@ -45,7 +48,7 @@ class SingleInput:
             starts=words[_START : _START + 1],
             ids=words[_ID : _ID + 1],
             addresses=address(words) + 8 * np.arange(_HEAD, _HEAD + widest + 1, dtype=np.int64),
-            slots=np.array([*slots, -1], np.int64),
+            slots=slots,
             id_digests=self._strings.digests(),
         )
 
@@ -94,11 +97,6 @@ class SingleInput:
 
 
 def _places(layout: TypeLayout) -> list[int]:
-    """For each slot of a type, where the word of a single event stands; -1 where it is not from the event."""
-    places = [-1] * layout.width
-    for name in layout.read():
-        slot = layout.slots[name]
-        places[slot] = slot
-        if name in layout.optional:
-            places[slot + 1] = slot + 1
-    return places
+    """The slots of a type whose words are from an event; each stands at the place of that number."""
+    slots = [(name, layout.slots[name]) for name in layout.read()]
+    return [place for name, slot in slots for place in range(slot, slot + (2 if name in layout.optional else 1))]

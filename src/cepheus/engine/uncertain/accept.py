@@ -104,9 +104,9 @@ def _probable_columns(context: int, memory: int, columns: int, occurrence: float
 def store_uncertain(context: int, k: int, base: int, now: int, row_number: int) -> None:
     """Append an entry that has, where the column sums nothing, the event's own probability as its value."""
     memory, lane = fixed(context, At.MEMORY), word(context, At.ACCEPTED_LANES, k)
-    append_entry(context, lane, base, now, row_number)
+    column = word(context, At.ACCEPTED_COLUMNS, k)
+    append_entry(context, column, lane, base, now, row_number)
     row = lane_at(context, lane)
-    column = peek(row, LaneState.COLUMN)
     if fixed(column_at(context, column), ColumnField.SUM_KIND) == 0:
         place = peek(row, LaneState.OFFSET) + ((peek(row, LaneState.NEXT) - 1) & peek(row, LaneState.MASK))
         put_number(context, At.VALUES, place, peek_float(fixed(memory, Of.ENTRANCES), column))

@@ -276,6 +276,7 @@ def _rule(
     ]
     flags = feeds * RuleFlag.FEEDS + bool(rule.consuming) * RuleFlag.CONSUMES + _is_brief(rule) * RuleFlag.BRIEF
     flags += bool(rule.gathers) * RuleFlag.GATHERS
+    flags += all(_takes_latest(step) for step in rule.steps) * RuleFlag.STRAIGHT
     brief = [BriefField.row(column=step.column, type=step.type, window=step.window) for step in rule.steps]
     return RuleField.row(
         steps=steps,
@@ -302,14 +303,15 @@ def _is_brief(rule: LoweredRule) -> bool:
         and not rule.absences
         and not rule.gathers
         and all(
-            step.kind is StepKind.CHOOSE
-            and step.single
-            and step.plain
-            and not step.keys
-            and (step.reference, step.position) == (number, number + 1)
+            _takes_latest(step) and not step.keys and (step.reference, step.position) == (number, number + 1)
             for number, step in enumerate(rule.steps)
         )
     )
+
+
+def _takes_latest(step: LoweredStep) -> bool:
+    """Whether a step takes the latest event of its column, whatever that is like."""
+    return step.kind is StepKind.CHOOSE and step.single and step.plain
 
 
 def _completes(rule: LoweredRule, last: LoweredStep) -> bool:
