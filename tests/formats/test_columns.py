@@ -10,7 +10,7 @@ from cepheus.core.batch import python_values
 from cepheus.core.errors import EventError
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
-from cepheus.formats.columns import Column, ObjectColumn, TextColumn, TypedColumn
+from cepheus.formats.columns import Column, ObjectColumn, TextColumn, TypedColumn, masked
 
 NUMBER_TEXTS = st.from_regex(r"[-+ ]?[0-9]{0,21}(\.[0-9]{0,3})?([eE][-+]?[0-9]{1,3})?", fullmatch=True)
 TIME_TEXTS = st.datetimes().map(lambda moment: moment.isoformat()) | st.datetimes().map(str)
@@ -114,3 +114,17 @@ def test_rows_that_are_not_marked_are_null(rows: list[bool]) -> None:
         array = column.convert(ValueType.INT, TimeUnit.US, mask)
         assert array is not None
         assert array.to_pylist() == [value if wanted else None for value, wanted in zip([1, 2, 3], rows, strict=True)]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string(), pa.bool_()])
+def test_rows_of_others_are_hidden(kind: pa.DataType) -> None:
+    """Also of a part of an array, and where it has nulls itself; the array that is hidden from stays as it is."""
+    given = pa.array([None, 1, 0, None, 1, 0, 1, 1, 0, 1, 1], pa.int64()).cast(kind)
+    for array in (given, given[1:], given[4:], given[3:7], given.drop_null()):
+        rows = np.arange(len(array)) % 3 != 0
+        before = array.to_pylist()
+        hidden = masked(array, rows)
+        assert hidden.to_pylist() == [value if row else None for value, row in zip(before, rows, strict=True)]
+        assert (hidden.type, array.to_pylist()) == (kind, before)
+        hidden.validate(full=True)
+        assert hidden[2:].to_pylist() == hidden.to_pylist()[2:]
