@@ -155,17 +155,18 @@ def weighed(case: Case, calculus: Calculus = Calculus()) -> dict[Made, tuple[flo
 def differences(case: Case, worlds: int, seed: int, calculus: Calculus = Calculus()) -> list[str]:  # noqa: B008
     """Where calculus and simulation are more than four standard errors apart; worlds enough to be sure of it."""
     told, found = weighed(case, calculus), shares(case, worlds, seed)
-    suspects = _apart(told, found, worlds)
+    suspects = apart(told, found, worlds)
     for turn in range(1, 3):  # of many comparisons a few go astray by chance; they do not do so again
         if not suspects:
             return []
         worlds *= 4
-        again = _apart(told, shares(case, worlds, seed + 1000 * turn), worlds)
+        again = apart(told, shares(case, worlds, seed + 1000 * turn), worlds)
         suspects = {made: text for made, text in again.items() if made in suspects}
     return list(suspects.values())
 
 
-def _apart(told: dict[Made, tuple[float, float]], found: dict[Made, float], worlds: int) -> dict[Made, str]:
+def apart(told: dict[Made, tuple[float, float]], found: dict[Made, float], worlds: int) -> dict[Made, str]:
+    """What is told beyond four standard errors of what so many worlds have."""
     suspects = {}
     for made in told.keys() | found.keys():
         probability, error = told.get(made, (0.0, 0.0))
