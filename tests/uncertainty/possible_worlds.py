@@ -7,7 +7,6 @@ calculus must agree with; it knows nothing of probabilities.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -59,22 +58,40 @@ def shares(case: Case, worlds: int, seed: int) -> dict[Made, float]:
     drawn = _drawn(case, worlds, generator)
     count = len(case.events)
     there = generator.random((worlds, count)) < [event.probability for event in case.events]
-    made = Counter(made for _, made in made_in_worlds(case, drawn, there))
-    return {each: times / worlds for each, times in made.items()}
+    made = _fed(case, drawn, there)
+    if not len(made):
+        return {}
+    assert made.provenance is not None
+    parts = list(made.provenance.made_of)
+    codes = np.fromiter((len(each) for each in parts), np.int64, len(parts)) * len(made.types) + made.codes
+    found: dict[Made, float] = {}
+    for code in np.unique(codes).tolist():  # those of one type, of equally many parts
+        length, kind = divmod(code, len(made.types))
+        rows = np.array([parts[row] for row in np.flatnonzero(codes == code).tolist()], np.int64) % count
+        weights = count ** np.arange(length, dtype=np.int64)
+        numbers, times = np.unique(rows @ weights, return_counts=True)
+        for number, share in zip(numbers.tolist(), (times / worlds).tolist(), strict=True):
+            found[made.types[kind], tuple((number // weights % count).tolist())] = share
+    return found
 
 
 def made_in_worlds(case: Case, drawn: list[dict[str, np.ndarray]], there: np.ndarray) -> Iterator[tuple[int, Made]]:
     """What comes about in which world: event by event, true values by world, and in which worlds it is there."""
     count = len(case.events)
-    certain = replace(case.checked, inputs=Schema([_certain(kind) for kind in case.checked.inputs.values()]))
-    schema = Schema([*certain.inputs.values(), *(_certain(kind) for kind in certain.composites.values())])
-    engine = create(RunOptions(engine="columns"), case.checked.rules.rules, schema)
-    made = engine.feed(_stream(case, drawn, there))
+    made = _fed(case, drawn, there)
     if not len(made):
         return
     assert made.provenance is not None
     for code, made_of in zip(made.codes.tolist(), made.provenance.made_of, strict=True):
         yield int(made_of[0]) // count, (made.types[code], tuple(int(part) % count for part in made_of))
+
+
+def _fed(case: Case, drawn: list[dict[str, np.ndarray]], there: np.ndarray) -> EventBatch:
+    """What the engine for certain events makes of all worlds."""
+    certain = replace(case.checked, inputs=Schema([_certain(kind) for kind in case.checked.inputs.values()]))
+    schema = Schema([*certain.inputs.values(), *(_certain(kind) for kind in certain.composites.values())])
+    engine = create(RunOptions(engine="columns"), case.checked.rules.rules, schema)
+    return engine.feed(_stream(case, drawn, there))
 
 
 def _drawn(case: Case, worlds: int, generator: np.random.Generator) -> list[dict[str, np.ndarray]]:
@@ -120,7 +137,8 @@ def _stream(case: Case, drawn: list[dict[str, np.ndarray]], there: np.ndarray) -
                 None if value is None or blurred or type_of(value) is not kind else value
                 for value, blurred in zip(given, uncertain, strict=True)
             ]
-            column = pa.array(own, kind.arrow).take(pa.array(places))
+            column = pa.array(own, kind.arrow)
+            column = (column.dictionary_encode() if kind is ValueType.STRING else column).take(pa.array(places))
             if kind is ValueType.FLOAT and any(uncertain):
                 numbers = np.zeros((worlds, count))
                 for place, values in enumerate(drawn):
