@@ -3,11 +3,11 @@
     python tests/uncertainty/record_worlds.py drawn RECORD.jsonl 251000000 10000
     python tests/uncertainty/record_worlds.py all RECORD.jsonl 3000 1000
 
-The rule, which was there before the first case: 10,000 worlds are drawn for a case, and both engines say what each of its
-composite events is worth. What the reference says beyond four standard errors (those of the worlds and of its own
-simulation together) is a suspect, and is tried again with ten times as many worlds and draws from other seeds; it is a
-difference if it is beyond four again. In every fourth case the compiled engine has to say what the reference says, to 10⁻⁷ or within five standard errors
-of what was simulated. In *all* worlds both have to agree to a millionth (`test_exact_worlds`).
+The rule, which was there before the first case: 2,500 worlds are drawn for a case. What the reference says beyond four
+standard errors (those of the worlds and of its own simulation together) is a suspect, and is tried again with ten times
+as many worlds and draws from other seeds; it is a difference if it is beyond four again. In every fourth case the
+compiled engine has to say what the reference says, to 10⁻⁷ or within five standard errors of what was simulated. In
+*all* worlds both have to agree to a millionth (`test_exact_worlds`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from cepheus.core.calculus import Calculus
 from cepheus.core.options import RunOptions
 from cepheus.engine.assembly.registry import create
 
-WORLDS, DRAWS, MORE = 10_000, 4_000, 10
+WORLDS, DRAWS, MORE = 2_500, 4_000, 10
 COMPILED = 4
 """Every such case goes to the compiled engine, too, which takes as long as the rest."""
 
@@ -40,7 +40,11 @@ def drawn_case(seed: int) -> dict[str, Any]:
     case, calculus = make_joint_case(seed), Calculus(draws=DRAWS)
     told = weighed(case, calculus)
     suspects = apart(told, shares(case, WORLDS, seed), WORLDS)
-    found: dict[str, Any] = {"made": len(told), "unsure": sum(0.001 < p < 0.999 for p, _ in told.values())}
+    found: dict[str, Any] = {
+        "worlds": WORLDS,
+        "made": len(told),
+        "unsure": sum(0.001 < p < 0.999 for p, _ in told.values()),
+    }
     found["simulated"] = sum(error > 1e-9 for _, error in told.values())
     if suspects:
         other = Calculus(draws=MORE * DRAWS, seed=seed)
