@@ -69,7 +69,7 @@ def test_costs_are_measured() -> None:
 
 def test_accuracies_are_measured() -> None:
     curves = accuracy(lambda _: None, 2, 600, 11)
-    assert len(curves) == 8
+    assert len(curves) == 10
     for curve in curves:
         assert list(curve.true_positives) == sorted(curve.true_positives, reverse=True)
         if curve.scenario != "hierarchy":
@@ -77,8 +77,10 @@ def test_accuracies_are_measured() -> None:
         else:
             assert curve.wrongly > curve.missed, "what the first rule made is certain to the second"
     section = accuracy_section(curves, judged=True)
-    assert len(accuracy_cells(curves, section.samples)) == 4
-    assert len(accuracy_bars(curves, section.samples)) == 8, "accuracy and calibration"
+    assert len(accuracy_cells(curves, section.samples)) == 5
+    bars = {bar.what: bar.met for bar in accuracy_bars(curves, section.samples)}
+    assert len(bars) == 15, "accuracy, calibration as told and as put right"
+    assert not bars["expected calibration error, as told, hierarchy"]
 
 
 def test_certain_events_are_measured() -> None:

@@ -245,9 +245,8 @@ def _memory() -> list[Claim]:
 
 
 def _accuracy() -> list[Claim]:
-    names = [scenario.name for scenario in SCENARIOS]
-    gaussian, uniform, _, hierarchy = names
-    single = [name for name in names if name != hierarchy]
+    gaussian, uniform, combination, hierarchy, in_both = (scenario.name for scenario in SCENARIOS)
+    single = [gaussian, uniform, combination]
     others = [
         Part(f"{name}, {other}", Change(f"accuracy at 0.5: {name}", f"accuracy at {other}: {name}"))
         for name in single
@@ -255,24 +254,15 @@ def _accuracy() -> list[Claim]:
     ]
     above = Region("above 0", low=0.0)
     enough = Region("at least 0.8", low=0.8)
-    ends = Change(f"accuracy at 0.9: {hierarchy}", f"accuracy at 0.1: {hierarchy}")
     return _claims(
         "6.2, figure 11",
         "accuracy",
         [
-            (
-                "Accuracy is higher than 0.8 in all scenarios.",
-                "least accuracy at thresholds of 0.01 to 0.99",
-                enough,
-                [Part(name, Level(f"least accuracy: {name}")) for name in names],
-            ),
+            _accurate("Accuracy is higher than 0.8 in all scenarios.", [*single, hierarchy]),
+            _accurate(f"The same of the other reading: {in_both}.", [in_both]),
             ("It is greatest with a threshold of 0.5.", "accuracy at 0.5 less that at another", above, others),
-            (
-                "There it is that of the deterministic engine.",
-                "accuracy at 0.5 less that of the plain engine",
-                Region("-0.001 to 0.001", -0.001, 0.001),
-                [Part(name, Change(f"accuracy at 0.5: {name}", f"plain accuracy: {name}")) for name in names],
-            ),
+            _as_the_plain_engine("There it is that of the deterministic engine.", [*single, hierarchy]),
+            _as_the_plain_engine(f"The same of the other reading: {in_both}.", [in_both]),
             ("Thresholds offer a good balance of precision and recall.", "balance", STEADY, ()),
             (
                 "The distribution of errors has a significant impact: Gaussian ones cost more than uniform ones.",
@@ -280,21 +270,44 @@ def _accuracy() -> list[Claim]:
                 above,
                 [Part("selection", Change(f"accuracy at 0.5: {uniform}", f"accuracy at 0.5: {gaussian}"))],
             ),
-            (
-                "In a hierarchy false positives are favoured over false negatives.",
-                "wrongly accepted at 0.5, to missed",
-                GREATER,
-                [Part(hierarchy, Ratio(f"accepted wrongly: {hierarchy}", f"missed: {hierarchy}"))],
-            ),
-            ("So its graph is asymmetric.", "accuracy at 0.9 less that at 0.1", above, [Part(hierarchy, ends)]),
-            (
-                "Nevertheless its accuracy is higher than 0.8 even at a very low threshold.",
-                "accuracy at 0.1",
-                enough,
-                [Part(hierarchy, Level(f"accuracy at 0.1: {hierarchy}"))],
+            *(
+                row
+                for name in (hierarchy, in_both)
+                for row in (
+                    (
+                        f"In a {name} false positives are favoured over false negatives.",
+                        "wrongly accepted at 0.5, to missed",
+                        GREATER,
+                        [Part(name, Ratio(f"accepted wrongly: {name}", f"missed: {name}"))],
+                    ),
+                    (
+                        "So its graph is asymmetric.",
+                        "accuracy at 0.9 less that at 0.1",
+                        above,
+                        [Part(name, Change(f"accuracy at 0.9: {name}", f"accuracy at 0.1: {name}"))],
+                    ),
+                    (
+                        "Nevertheless its accuracy is higher than 0.8 even at a very low threshold.",
+                        "accuracy at 0.1",
+                        enough,
+                        [Part(name, Level(f"accuracy at 0.1: {name}"))],
+                    ),
+                )
             ),
         ],
     )
+
+
+def _accurate(sentence: str, names: Sequence[str]) -> Row:
+    enough = Region("at least 0.8", low=0.8)
+    parts = [Part(name, Level(f"least accuracy: {name}")) for name in names]
+    return sentence, "least accuracy at thresholds of 0.01 to 0.99", enough, parts
+
+
+def _as_the_plain_engine(sentence: str, names: Sequence[str]) -> Row:
+    same = Region("-0.001 to 0.001", -0.001, 0.001)
+    parts = [Part(name, Change(f"accuracy at 0.5: {name}", f"plain accuracy: {name}")) for name in names]
+    return sentence, "accuracy at 0.5 less that of the plain engine", same, parts
 
 
 def _networks() -> list[Claim]:

@@ -46,14 +46,23 @@ UNCERTAIN_TEXT = (
     "where all of a certain event takes a few tens of them. Negations over a kilometre that is uncertain itself "
     "are integrated over it, once for all rules that ask the same of an event.",
     "Memory is that of the arrays with stored events, as in section 6.1.5 for combinations where nearly all events are "
-    "stored. Here an event takes more room with the errors of its attributes: their kind and two numbers each.",
+    "stored. Most of the increase is not the errors (three words for each number, and one for the event's own doubt) "
+    "but what an event is worth to each rule: it is on the lists of about fifty, and there each entry of 16 bytes, its "
+    "time and row, gets 8 more for the probability that it belongs there. Working that out again whenever a rule looks "
+    "would cost the time that the index saves.",
 )
 ACCURACY_TEXT = (
     "Events with true values are the oracle; the same events with measurement errors go to the plain "
     "engine and, with the distributions of the errors, to the one that knows of uncertainty. A composite event is "
     "accepted if its own probability reaches the threshold. In the hierarchy both rules are in doubt for the same "
     "event: their bounds are two standard deviations apart, and true values lie within nine standard deviations of "
-    "them. Means over the runs, each with other events, and 95% confidence intervals."
+    "them. Means over the runs, each with other events, and 95% confidence intervals.",
+    "What the hierarchy tells is no probability of its own: a composite event that feeds a rule counts as certain "
+    "there, as in the paper. A reading of 46 makes the first event with a probability of 0.001, and the second, which "
+    "only asks whether that is below 51, is told to be sure; every such reading that is not ignored is an error, hence "
+    "accuracy and calibration error. The paper's graph keeps above 0.8 at low thresholds and has the accuracy of T-Rex "
+    "at 0.5. That agrees with a threshold that the first event has to reach as well, as with `min probability` in both "
+    "rules: the second reading of the hierarchy. It still overstates what lies between both bounds.",
 )
 COST_COLUMNS = (
     "figure",
@@ -117,7 +126,7 @@ def accuracy_section(curves: Sequence[AccuracyCurve], *, judged: bool) -> Sectio
     return Section(
         Part.ACCURACY,
         "Accuracy (figure 11 of the paper on uncertainty)",
-        (ACCURACY_TEXT,),
+        ACCURACY_TEXT,
         (Table("Accuracy", ACCURACY_COLUMNS, accuracy_cells(curves, samples)),),
         judge(accuracy_bars(curves, samples), judged=judged),
         (
@@ -314,14 +323,9 @@ def accuracy_bars(curves: Sequence[AccuracyCurve], samples: Samples) -> list[Bar
             )
         )
         told, put_right = accuracy.calibration_errors(curves, scenario)
-        bars.append(
-            Bar(
-                f"expected calibration error, {scenario}",
-                f"under {_MOST_ERROR} as told, or when put right by earlier runs",
-                f"{told:.4f} as told, {put_right:.4f} when put right",
-                min(told, put_right) < _MOST_ERROR,
-            )
-        )
+        for error, how in ((told, "as told"), (put_right, "put right by earlier runs")):
+            quantity, required = f"expected calibration error, {how}, {scenario}", f"under {_MOST_ERROR}"
+            bars.append(Bar(quantity, required, f"{error:.4f}", error < _MOST_ERROR))
     return bars
 
 
