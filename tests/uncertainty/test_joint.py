@@ -140,6 +140,26 @@ def test_rules_that_ask_the_same_of_one_event_get_what_each_of_them_gets_alone()
     assert np.allclose([p for p, _ in exact.values()], alone[1], atol=1e-8)
 
 
+@pytest.mark.parametrize("occurred", [1.0, 0.5])
+def test_there_is_room_for_all_that_shares_a_quantity(occurred: float) -> None:
+    rule = "define H() from Temp(value=$v) and not Ref(r>$v) within 500 us from Temp"
+    events = [made("Ref", time, r=-2.0 - time / 1000) for time in range(200)]
+    terminator = Event("Temp", 200, {"value": 0.0, "km": 0.0}, errors={"value": UNSURE}, probability=occurred)
+    ((probability, in_kernel),) = compiled(rule, [*events, terminator])
+    assert in_kernel
+    assert math.isclose(probability, occurred * GAUSSIAN.cdf(2.0), abs_tol=1e-8)
+
+
+def test_the_last_of_hundreds_for_a_sliver_of_values() -> None:
+    rule = "define H() from Temp(value=$v) and last Ref(r<$v) within 500 us from Temp"
+    bounds = [time / 100 - 1.5 for time in range(300)]
+    events = [*(made("Ref", time, r=bound) for time, bound in enumerate(bounds)), temp(300, 0.0, UNSURE)]
+    found = compiled(rule, events)
+    assert all(in_kernel for _, in_kernel in found)
+    expected = [GAUSSIAN.cdf(high) - GAUSSIAN.cdf(low) for low, high in zip(bounds, [*bounds[1:], 99.0], strict=True)]
+    assert np.allclose(sorted(p for p, _ in found), sorted(expected), atol=1e-9)
+
+
 def test_whoever_lies_behind_one_that_nearly_surely_fits_is_not_gone_through() -> None:
     rule = "define H() from S() and last Temp(value>30) within 10 us from S"
     nearly = temp(2, 36.0, UNSURE)  # fits but for one case in a thousand million

@@ -89,8 +89,9 @@ def composite_event(
     start: int | None,
     rule: str | None,
     made_of: tuple[EventId, ...],
+    probability: float = 1.0,
 ) -> Event:
-    """Return a composite event that is certain, in a third of the time that the constructor of a frozen class takes.
+    """Return a composite event without errors, in a third of the time that the constructor of a frozen class takes.
 
     >>> composite_event("Fire", 7, {}, "Fire:1", 5, "R1", (4, 2)) == Event("Fire", 7, {}, "Fire:1", start=5, rule="R1",
     ...     made_of=(4, 2))
@@ -102,7 +103,7 @@ def composite_event(
     _set_attributes(event, attributes)
     _set_id(event, event_id)
     _set_sequence(event, None)
-    set_probability(event, 1.0)
+    _set_probability(event, probability)
     _set_errors(event, _NO_ERRORS)
     _set_start(event, start)
     _set_rule(event, rule)
@@ -121,18 +122,16 @@ def primitive_event(
     return composite_event(event_type, time, attributes, event_id, None, None, ())
 
 
-def weigh(event: Event, probability: float, errors: Mapping[str, Distribution]) -> None:
-    """Set the probability of a composite event and the errors of its attributes, before anyone else has seen it.
+def set_errors(event: Event, errors: Mapping[str, Distribution]) -> None:
+    """Set the errors of a composite event's attributes, before anyone else has seen it.
 
     >>> from cepheus.core.distribution import Normal
-    >>> event = composite_event("Fire", 7, {"value": 50.0}, "Fire:1", 5, "R1", (4, 2))
-    >>> weigh(event, 0.5, {"value": Normal(0.0, 1.0)})
+    >>> event = composite_event("Fire", 7, {"value": 50.0}, "Fire:1", 5, "R1", (4, 2), 0.5)
+    >>> set_errors(event, {"value": Normal(0.0, 1.0)})
     >>> event.probability, str(event.errors["value"])
     (0.5, 'N(0, 1)')
     """
-    set_probability(event, probability)
-    if errors:
-        _set_errors(event, errors)
+    _set_errors(event, errors)
 
 
 _new = object.__new__
@@ -142,7 +141,7 @@ _new = object.__new__
     _set_attributes,
     _set_id,
     _set_sequence,
-    set_probability,  # for whoever has made an event that nobody else has seen
+    _set_probability,
     _set_errors,
     _set_start,
     _set_rule,

@@ -68,7 +68,10 @@ class CertainFirstEngine:
             self._earlier += self._engine.ties if earlier is None else earlier
         self._engine = engine
         self._certain = certain
-        self._feed_one = engine.feed_event if certain else self._feed_uncertain
+        if certain:
+            self._feed_one = engine.feed_event
+        else:
+            self._feed_one = self._feed_closed if isinstance(engine, UncertainEngine) else self._feed_uncertain
 
     @property
     def name(self) -> str:
@@ -125,6 +128,14 @@ class CertainFirstEngine:
         if (event.errors or event.probability != 1.0) and self._certain and not _counts_as_certain(event):
             self._give_way()
         return self._feed_one(event)
+
+    def _feed_closed(self, event: Event) -> list[Event]:
+        """Process one event by closed forms; nothing has changed where that is beyond them."""
+        try:
+            return self._engine.feed_event(event)
+        except UnsupportedError:
+            self._divide()
+            return self._feed_uncertain(event)
 
     def _feed_uncertain(self, event: Event) -> list[Event]:
         return self._or_refer(lambda engine: engine.feed_event(event))
@@ -192,12 +203,16 @@ class CertainFirstEngine:
             try:
                 return attempt(self._engine)
             except UnsupportedError:
-                divided = DividedEngine.of(self._engine, self._limit, self._calculus)
-                self._use(divided, earlier=TieCounts.none())
+                self._divide()
         result = attempt(self._engine)
         if isinstance(self._engine, DividedEngine) and self._engine.alone is not None:
             self._use(self._engine.alone, earlier=self._engine.earlier)
         return result
+
+    def _divide(self) -> None:
+        """Let the rules that are beyond closed forms go on in the reference engine, the others where they are."""
+        assert isinstance(self._engine, UncertainEngine)
+        self._use(DividedEngine.of(self._engine, self._limit, self._calculus), earlier=TieCounts.none())
 
 
 def _counts_as_certain(event: Event) -> bool:

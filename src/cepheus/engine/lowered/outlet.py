@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from struct import Struct
 from typing import overload
 
@@ -236,11 +237,13 @@ class Found:
             digest = composite_digest(shape.seed, map(id_word, self.made_of(at)))
         return f"{shape.composite}:{digest:016x}"
 
-    def events(self) -> list[Event]:
-        """The composite events one by one: for a few of them."""
+    def events(self, probabilities: Sequence[float] | None = None, fields: int | None = None) -> list[Event]:
+        """The composite events one by one: for a few of them; so many fields are their own, what follows is not."""
         shapes = self.outlet.shapes
+        rows = zip(*self.fields[:fields].tolist(), strict=True)
+        chances = repeat(1.0, len(self)) if probabilities is None else probabilities
         events = []
-        for at, (row, digest) in enumerate(zip(zip(*self.fields.tolist(), strict=True), self._digests(), strict=True)):
+        for at, (row, digest, probability) in enumerate(zip(rows, self._digests(), chances, strict=True)):
             shape = shapes[row[_RULE]]
             words = row[OUTPUT_HEADER : shape.end]
             made = words if min(words) >= 0 else tuple(map(self._id, words, shape.part_types))
@@ -253,6 +256,7 @@ class Found:
                     row[_START],
                     shape.rule,
                     self._with_members(at, shape, made) if shape.gathers else made,
+                    probability,
                 )
             )
         return events

@@ -110,6 +110,7 @@ class Familiar:
     def __init__(self, reads: Callable[[Key], bool]) -> None:
         self._reads = reads
         self._seen: set[tuple[str, str, int]] = set()
+        self._passed: set[tuple[str, str, type]] = set()
         self._unseen: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, NDArray[np.bool_], int]]] = {}
 
     def learn(self, profiles: Mapping[Key, Profile]) -> None:
@@ -120,10 +121,14 @@ class Familiar:
 
     def has_errors(self, event: Event) -> bool:
         """Whether an event has no errors but such as were seen before."""
-        return all(
-            (event.type, name, _KINDS.get(type(error))) in self._seen or not self._reads((event.type, name))
-            for name, error in event.errors.items()
-        )
+        event_type = event.type
+        for name, error in event.errors.items():
+            shape = event_type, name, type(error)
+            if shape not in self._passed:
+                if (event_type, name, _KINDS.get(type(error))) not in self._seen and self._reads((event_type, name)):
+                    return False
+                self._passed.add(shape)
+        return True
 
     def has_all(self, batch: EventBatch) -> bool:
         """Whether the events of a batch have no errors but such as were seen before."""

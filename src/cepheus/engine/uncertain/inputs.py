@@ -20,6 +20,9 @@ from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering
 
 _NOTHING: dict[str, Distribution] = {}
+_NONE, _NORMAL, _UNIFORM, _OTHER = (
+    int(kind) for kind in (ErrorKind.NONE, ErrorKind.NORMAL, ErrorKind.UNIFORM, ErrorKind.OTHER)
+)
 
 
 class ErrorIntake:
@@ -142,18 +145,18 @@ class UncertainInput(SingleInput):
         """Put an event into place; False if no rule listens to its type."""
         if not super().load(event, position):
             return False
-        declared = self._declared.get(event.type, _NOTHING)
+        errors, declared = event.errors, self._declared.get(event.type, _NOTHING)
         words, floats = self._words, self._floats
         for name, slot in self._error_slots[event.type]:
-            match event.errors.get(name) or declared.get(name):
-                case None:
-                    words[slot] = ErrorKind.NONE
-                case Normal(mean=mean, variance=variance):
-                    words[slot], floats[slot + 1], floats[slot + 2] = ErrorKind.NORMAL, mean, variance
-                case Uniform(low=low, high=high):
-                    words[slot], floats[slot + 1], floats[slot + 2] = ErrorKind.UNIFORM, low, high
-                case other:
-                    words[slot], floats[slot + 1] = ErrorKind.OTHER, self._listed[other]
+            error = errors.get(name) or declared.get(name)
+            if error is None:
+                words[slot] = _NONE
+            elif isinstance(error, Normal):
+                words[slot], floats[slot + 1], floats[slot + 2] = _NORMAL, error.mean, error.variance
+            elif isinstance(error, Uniform):
+                words[slot], floats[slot + 1], floats[slot + 2] = _UNIFORM, error.low, error.high
+            else:
+                words[slot], floats[slot + 1] = _OTHER, self._listed[error]
         composite = event.rule is not None or bool(event.made_of)
         floats[self._doubt_slots[event.type]] = 0.0 if composite else 1.0 - event.probability
         return True

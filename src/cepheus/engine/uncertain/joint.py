@@ -2,21 +2,25 @@
 
 Given the value of that quantity, the pivot, the parts are independent. What depends on it is listed: events that must
 fit and events that must not, each with the bands that name the pivot, as intervals of what is left of their forms. The
-product over the list is integrated over the pivot's distribution by adaptive Gauss-Kronrod quadrature, cut where an
-interval has no blur of its own; all that does not depend on the pivot is multiplied in.
+product over the list is integrated over the pivot's distribution; all that does not depend on the pivot is multiplied
+in.
 """
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.bands import band_probability, bounds_of, error_at, value_at, value_of
-from cepheus.engine.uncertain.choices import bands_of_step, own_probability, pass_over_edges
-from cepheus.engine.uncertain.spread import inside, widened
-from cepheus.engine.uncertain.state import LAST_HEAD, Of
+from cepheus.engine.uncertain.choices import bands_of_step, own_probability, pass_over_edges, shared_place
+from cepheus.engine.uncertain.pivot_integral import ITEM_BAND, ITEM_HEAD, integral
+from cepheus.engine.uncertain.spread import widened
+from cepheus.engine.uncertain.state import (
+    JOINT_PASSED,
+    JOINT_PIVOT,
+    JOINT_PROBABILITY,
+    JOINT_STAMP,
+    LAST_HEAD,
+    Of,
+)
 from cepheus.engine.uncertain.tables import (
     BandField,
     PivotField,
@@ -39,10 +43,10 @@ from cepheus.kernel.memory import (
     put,
     word,
 )
-from cepheus.kernel.program import Floats, PolicyCode, RuleField, StepField, StepKind
+from cepheus.kernel.program import PolicyCode, RuleField, StepField, StepKind
 from cepheus.kernel.state import OUTPUT_FULL, Cursor, LaneState
+from cepheus.kernel.ties import note_passed_over
 from cepheus.kernel.windows import entries_in, lane_of, scope
-from cepheus.uncertainty.quadrature import GAUSS, KRONROD, NODES, REACH
 
 _STEP_BYTES = StepField.row_bytes()
 _UNCERTAIN_STEP_BYTES = UncertainStepField.row_bytes()
@@ -53,25 +57,16 @@ _TERM_BYTES = TermField.row_bytes()
 _CURSOR_BYTES = Cursor.row_bytes()
 _NORMAL = int(ErrorKind.NORMAL)
 
-_HEAD, _BAND = 4, 10
-"""Words of what depends on the pivot: whether it must hold, its weight, its probability alone, and its bands.
-
-Of a band: the pivot's coefficient, the mean, variance and two half widths of the rest, the interval with whether its
-ends belong to it, and a point that is left out.
-"""
-
-_TOLERANCE = 1e-10
 _NEARLY_SURE = 1.0 - 1e-10
 """A band that holds with this probability is multiplied in: what it has to do with others changes nothing more."""
 
-_DEEPEST = 48
-_MOST_CUTS = 256
 _NO_ROOM = -float(OUTPUT_FULL)
+"""Stands for a factor that there was no room to note: it goes up as it is, never multiplied."""
 
 
 @compiled
 def joint_probability(context: int, memory: int, rule: int, rule_number: int) -> float:
-    """Work out the probability of the match under way; less than nothing is minus a status to stop with."""
+    """Work out the probability of the match under way; ``_NO_ROOM`` is minus a status to stop with."""
     pivot = fixed(memory, Of.PIVOTS) + _PIVOT_BYTES * rule_number
     uncertain_rule = fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * rule_number
     scalar = 1.0 - number(context, At.STORE, word(context, At.BOUND, 0) + fixed(pivot, PivotField.DOUBT))
@@ -80,6 +75,8 @@ def joint_probability(context: int, memory: int, rule: int, rule_number: int) ->
         fixed(uncertain_rule, UncertainRuleField.BANDS_END),
     )
     factor, used = _item(context, memory, pivot, bands, bands_end, 1.0, True, 0)
+    if factor == _NO_ROOM:
+        return factor
     scalar *= factor
     begin, end = fixed_half(rule, RuleField.STEPS), fixed_half(rule, RuleField.ABSENCES)
     for at in range(begin, end):
@@ -101,6 +98,8 @@ def joint_probability(context: int, memory: int, rule: int, rule_number: int) ->
                 weight = peek_float(fixed(memory, Of.ENTRANCE), depth)
                 if _asks(memory, pivot, bands, bands_end):
                     factor, used = _rivals(context, memory, pivot, step, uncertain_step, depth, used)
+                    if factor == _NO_ROOM:
+                        return factor
                     scalar *= factor
                     if scalar <= 0.0:
                         return scalar
@@ -110,13 +109,23 @@ def joint_probability(context: int, memory: int, rule: int, rule_number: int) ->
                 scalar *= weight * together
                 continue
         factor, used = _item(context, memory, pivot, bands, bands_end, weight, True, used)
+        if factor == _NO_ROOM:
+            return factor
         scalar *= factor
     if not fixed(memory, Of.NEGATION_AS_PRINTED):
         absences = fixed(uncertain_rule, UncertainRuleField.ABSENCES)
-        for at in range(absences, fixed(uncertain_rule, UncertainRuleField.ABSENCES_END)):
+        absences_end = fixed(uncertain_rule, UncertainRuleField.ABSENCES_END)
+        if used == 0 and absences_end - absences == 1:  # nothing else asks about the pivot
+            if scalar <= 0.0:
+                return scalar
+            factor = _absent_alone(context, memory, pivot, absences)
+            return factor if factor == _NO_ROOM else scalar * factor
+        for at in range(absences, absences_end):
             if scalar <= 0.0:
                 return scalar
             factor, used = _absent(context, memory, pivot, at, used)
+            if factor == _NO_ROOM:
+                return factor
             scalar *= factor
     return scalar if scalar <= 0.0 or used == 0 else scalar * _together(context, memory, pivot, used)
 
@@ -150,7 +159,7 @@ def _rivals(
     for k in range(nearer):
         place = offset + (word(context, At.CHOSEN, begin + 2 * k) & mask)
         factor, used = _against(context, memory, pivot, step, uncertain_step, place, used)
-        scalar *= factor
+        scalar = factor if factor == _NO_ROOM else scalar * factor
         if scalar <= 0.0:
             break
     put(context, At.BOUND, position, chosen)
@@ -160,6 +169,34 @@ def _rivals(
 @inlined
 def _takes_latest(step: int) -> bool:
     return fixed(step, StepField.POLICY) == PolicyCode.LAST
+
+
+@inlined
+def _absent_alone(context: int, memory: int, pivot: int, at: int) -> float:
+    """The probability that no event occurred that must be absent, worked out once for all rules that ask it."""
+    shared = shared_place(memory, fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at)
+    if shared == 0:
+        return _alone(context, memory, pivot, at)
+    asked = (fixed(pivot, PivotField.POSITION) << 32) + fixed(pivot, PivotField.SLOT)
+    if peek(shared, JOINT_STAMP) != peek(memory, Of.STAMP) or peek(shared, JOINT_PIVOT) != asked:
+        passed = peek(context, At.NEW_PASSED)
+        probability = _alone(context, memory, pivot, at)
+        if probability == _NO_ROOM:
+            return probability
+        poke_float(shared, JOINT_PROBABILITY, probability)
+        poke(shared, JOINT_PASSED, peek(context, At.NEW_PASSED) - passed)
+        poke(shared, JOINT_PIVOT, asked)
+        poke(shared, JOINT_STAMP, peek(memory, Of.STAMP))
+    else:
+        note_passed_over(context, peek(shared, JOINT_PASSED))
+    return peek_float(shared, JOINT_PROBABILITY)
+
+
+@compiled
+def _alone(context: int, memory: int, pivot: int, at: int) -> float:
+    """The probability that no event occurred that must be absent, whatever else a match asks."""
+    scalar, used = _absent(context, memory, pivot, at, 0)
+    return scalar if scalar <= 0.0 or used == 0 else scalar * _together(context, memory, pivot, used)
 
 
 @compiled
@@ -178,7 +215,7 @@ def _absent(context: int, memory: int, pivot: int, at: int, used: int) -> tuple[
     while entry > first and scalar > 0.0:
         entry -= 1
         factor, used = _against(context, memory, pivot, step, uncertain_step, offset + (entry & mask), used)
-        scalar *= factor
+        scalar = factor if factor == _NO_ROOM else scalar * factor
     return scalar, used
 
 
@@ -224,7 +261,7 @@ def _item(
     The latter is less than nothing for want of room.
     """
     room = fixed(memory, Of.ITEMS_ROOM)
-    needed = used + _HEAD + _BAND * (end - begin)
+    needed = used + ITEM_HEAD + ITEM_BAND * (end - begin)
     if needed > room:
         poke(memory, Of.ITEMS_NEEDED, needed)
         return _NO_ROOM, used
@@ -234,7 +271,7 @@ def _item(
         p = band_probability(context, memory, band)
         if p < _NEARLY_SURE and _asks(memory, pivot, band, band + 1):
             alone *= p
-            _write_band(context, memory, pivot, band, item + 8 * (_HEAD + _BAND * count))
+            _write_band(context, memory, pivot, band, item + 8 * (ITEM_HEAD + ITEM_BAND * count))
             count += 1
         else:
             weight *= p
@@ -244,7 +281,7 @@ def _item(
     poke_float(item, 1, 1.0 if holds else weight)
     poke_float(item, 2, alone)
     poke(item, 3, count)
-    return (weight if holds else 1.0), used + _HEAD + _BAND * count
+    return (weight if holds else 1.0), used + ITEM_HEAD + ITEM_BAND * count
 
 
 @compiled
@@ -296,23 +333,13 @@ def _together(context: int, memory: int, pivot: int, used: int) -> float:
         p = peek_float(item, 2)
         alone *= p if peek(item, 0) else 1.0 - peek_float(item, 1) * p
         count += 1
-        at += _HEAD + _BAND * peek(item, 3)
+        at += ITEM_HEAD + ITEM_BAND * peek(item, 3)
     if count == 1 or kind == 0:
         return alone
     value = value_at(context, position, fixed(pivot, PivotField.SLOT), fixed(pivot, PivotField.IS_INTEGER))
     if not _was_last(memory, used, error, value):
-        _remember(memory, used, error, value, _integral(memory, used, error, value))
+        _remember(memory, used, error, value, integral(memory, used, error, value))
     return peek_float(fixed(memory, Of.LAST_ITEMS), LAST_HEAD - 1)
-
-
-@inlined
-def _integral(memory: int, used: int, error: int, value: float) -> float:
-    """The product over the list, on average over the pivot of an error and observed value."""
-    first, second = peek_float(error, 1), peek_float(error, 2)
-    if peek(error, 0) == _NORMAL:
-        return _over(memory, used, value - first, math.sqrt(second), -REACH, REACH, True)
-    middle, half = value - 0.5 * (first + second), 0.5 * (second - first)
-    return _over(memory, used, middle, half, -1.0, 1.0, False)
 
 
 @compiled
@@ -341,99 +368,3 @@ def _remember(memory: int, used: int, error: int, value: float, result: float) -
     poke_float(last, LAST_HEAD - 1, result)
     for at in range(used):
         poke(last, LAST_HEAD + at, peek(items, at))
-
-
-@compiled
-def _over(memory: int, used: int, middle: float, scale: float, low: float, high: float, normal: bool) -> float:
-    """Integrate over ``middle + scale * z`` for z between two numbers, a standard Gaussian or evenly spread."""
-    if scale == 0.0:
-        return _product(memory, used, middle)
-    cuts = np.empty(_MOST_CUTS + 2, np.float64)
-    count = _cuts(memory, used, middle, scale, low, high, cuts)
-    cuts[:count].sort()
-    lows, highs = np.empty(_DEEPEST + 2, np.float64), np.empty(_DEEPEST + 2, np.float64)
-    total = 0.0
-    for k in range(count - 1):
-        if cuts[k + 1] <= cuts[k]:
-            continue
-        lows[0], highs[0], top = cuts[k], cuts[k + 1], 0
-        while top >= 0:
-            a, b = lows[top], highs[top]
-            top -= 1
-            centre, half = 0.5 * (a + b), 0.5 * (b - a)
-            fine, coarse = 0.0, 0.0
-            for node in range(15):
-                z = centre + half * NODES[node]
-                y = _product(memory, used, middle + scale * z)
-                if normal:
-                    y *= math.exp(-0.5 * z * z) * 0.3989422804014327
-                else:
-                    y *= 0.5
-                fine += KRONROD[node] * y
-                if node & 1:
-                    coarse += GAUSS[node >> 1] * y
-            if half * abs(fine - coarse) <= _TOLERANCE or top + 2 >= _DEEPEST or half < 1e-12:
-                total += half * fine
-                continue
-            lows[top + 1], highs[top + 1] = centre, b
-            lows[top + 2], highs[top + 2] = a, centre
-            top += 2
-    return total
-
-
-@compiled
-def _product(memory: int, used: int, value: float) -> float:
-    """The probability of all that depends on the pivot, given its value."""
-    gaussian, items = fixed(memory, Of.GAUSSIAN), fixed(memory, Of.ITEMS)
-    total, at = 1.0, 0
-    while at < used and total > 0.0:
-        item = items + 8 * at
-        count = peek(item, 3)
-        p = peek_float(item, 1)
-        for k in range(count):
-            band = item + 8 * (_HEAD + _BAND * k)
-            p *= inside(
-                gaussian,
-                peek_float(band, 1) + peek_float(band, 0) * value,
-                peek_float(band, 2),
-                peek_float(band, 3),
-                peek_float(band, 4),
-                peek_float(band, 5),
-                peek(band, 6) != 0,
-                peek_float(band, 7),
-                peek(band, 8) != 0,
-                peek_float(band, 9),
-            )
-        total *= p if peek(item, 0) else 1.0 - p
-        at += _HEAD + _BAND * count
-    return total
-
-
-@compiled
-def _cuts(memory: int, used: int, middle: float, scale: float, low: float, high: float, cuts: Floats) -> int:
-    """Write where the product may jump, bend or turn quickly, and some points between; give how many there are."""
-    count = 0
-    for k in range(7):
-        cuts[count] = low + (high - low) * k / 6.0
-        count += 1
-    items, at = fixed(memory, Of.ITEMS), 0
-    while at < used:
-        item = items + 8 * at
-        for k in range(peek(item, 3)):
-            band = item + 8 * (_HEAD + _BAND * k)
-            slope, variance = peek_float(band, 0) * scale, peek_float(band, 2)
-            wide, narrow = peek_float(band, 3), peek_float(band, 4)
-            if variance > 0.25 * slope * slope:
-                continue
-            for end in range(5, 9, 2):
-                z = (peek_float(band, end) - peek_float(band, 1) - peek_float(band, 0) * middle) / slope
-                for side in range(5):
-                    reach = (wide + narrow, wide - narrow, 0.0, narrow - wide, -wide - narrow)[side]
-                    if side != 2 and wide == 0.0:
-                        continue
-                    cut = z + reach / slope
-                    if low < cut < high and count < _MOST_CUTS:
-                        cuts[count] = cut
-                        count += 1
-        at += _HEAD + _BAND * peek(item, 3)
-    return count

@@ -8,7 +8,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution_column import ErrorColumn, ErrorKind
-from cepheus.core.event import Event, set_probability, weigh
+from cepheus.core.event import Event, set_errors
 from cepheus.engine.lowered.outlet import Found, to_batch
 from cepheus.engine.uncertain.error_lists import ListedErrors, Lists
 from cepheus.kernel.program import Words
@@ -40,16 +40,12 @@ class ErrorOutlet:
 
     def events(self, found: Found) -> list[Event]:
         """A few composite events one by one."""
-        probabilities = found.field(self._first).view(np.float64).tolist()
         errors = {name: list(column) for name, column in self._errors(found).items()} if self._places else {}
-        events = found.events()
-        if not errors:
-            for event, probability in zip(events, probabilities, strict=True):
-                if probability != 1.0:
-                    set_probability(event, probability)
-            return events
-        for at, (event, probability) in enumerate(zip(events, probabilities, strict=True)):
-            weigh(event, probability, {name: error for name, row in errors.items() if (error := row[at]) is not None})
+        events = found.events(found.field(self._first).view(np.float64).tolist(), self._first)
+        for at, event in enumerate(events if errors else ()):
+            own = {name: error for name, row in errors.items() if (error := row[at]) is not None}
+            if own:
+                set_errors(event, own)
         return events
 
     def _errors(self, found: Found) -> dict[str, ErrorColumn]:

@@ -111,6 +111,9 @@ REMEMBERED = 1024
 SHARED_WORDS = 8
 """Of what rules share: the terminator it holds for, then a probability, or a result with its error, then counts."""
 
+JOINT_STAMP, JOINT_PIVOT, JOINT_PROBABILITY, JOINT_PASSED = 2, 3, 4, 5
+"""Of an absence, the same once more as what it is worth together with the pivot of the rules that ask it."""
+
 SHARED_PASSED, SHARED_DECIDED = 6, 7
 """Where what rules share has its counts of simultaneous events: every rule that asks counts them."""
 
