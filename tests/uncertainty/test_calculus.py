@@ -26,7 +26,7 @@ from cepheus.core.errors import EventError, OptionError
 from cepheus.core.values import Value, as_float
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
-from cepheus.uncertainty.aggregates import Member, compute_aggregate
+from cepheus.uncertainty.aggregates import Extreme, Member, compute_aggregate
 from cepheus.uncertainty.closed_forms import spread_cdf
 from cepheus.uncertainty.computed_errors import error_of
 from cepheus.uncertainty.judge import judge
@@ -324,3 +324,10 @@ def test_distributions_that_are_none(make: object) -> None:
     with pytest.raises(EventError) as caught:
         make()  # type: ignore[operator]
     assert caught.value.diagnostics[0].code == "distribution"
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_a_least_value_of_members_that_are_hardly_there_is_drawn_at_once(largest: bool) -> None:
+    members = ((1e-6, law_of(Normal(0.0, 1.0), 0.0)), (3e-6, law_of(Normal(0.0, 1.0), 4.0)))
+    law = Extreme(members, largest, 1.0 - (1.0 - 1e-6) * (1.0 - 3e-6))
+    assert law.mean() == pytest.approx(3.0, abs=0.05)  # three in four times the second one alone

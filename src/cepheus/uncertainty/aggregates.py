@@ -16,6 +16,7 @@ from itertools import compress, product
 from typing import assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheus.core.calculus import Calculus
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_float
@@ -369,6 +370,10 @@ def _examples(member: Member, generator: np.random.Generator, draws: int) -> Seq
     return drawn
 
 
+_SELDOM = 0.01
+"""Where fewer draws than these would have members, none is made in vain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Extreme:
     """The law of the largest or smallest of independent values, each there with its probability, given that one is."""
@@ -395,8 +400,13 @@ class Extreme:
         return (1.0 - none_below) / self.defined
 
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
-        """Draw values; a draw without members is repeated."""
+        """Draw values; a draw without members is repeated, or made with one where hardly any has members."""
         choose = np.max if self.largest else np.min
+        if self.defined < _SELDOM:
+            drawn = np.column_stack([law.draw(generator, count) for _, law in self.members])
+            values = choose(np.where(self._there(generator, count), drawn, -np.inf if self.largest else np.inf), axis=1)
+            with np.errstate(over="ignore"):
+                return np.clip(self.scale * values + self.shift, -sys.float_info.max, sys.float_info.max)
         missing = -np.inf if self.largest else np.inf
         values = np.empty(0)
         while len(values) < count:
@@ -405,6 +415,15 @@ class Extreme:
             values = np.concatenate([values, choose(np.where(there, drawn, missing), axis=1)[there.any(axis=1)]])
         with np.errstate(over="ignore"):
             return np.clip(self.scale * values[:count] + self.shift, -sys.float_info.max, sys.float_info.max)
+
+    def _there(self, generator: np.random.Generator, count: int) -> NDArray[np.bool_]:
+        """Which members are there in worlds in which some are: who is the first of them, and who of those behind."""
+        chances = np.array([p for p, _ in self.members])
+        firsts = chances * np.concatenate(([1.0], np.cumprod(1.0 - chances)[:-1]))
+        first = generator.choice(len(chances), size=(count, 1), p=firsts / firsts.sum())
+        behind = generator.random((count, len(chances))) < chances
+        places = np.arange(len(chances))
+        return np.asarray((places == first) | (places > first) & behind)
 
     def mean(self) -> float:
         """The expected value, from a fixed set of draws."""
