@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from struct import Struct
@@ -241,7 +241,7 @@ class Found:
         """The composite events one by one: for a few of them; so many fields are their own, what follows is not."""
         shapes = self.outlet.shapes
         rows = zip(*self.fields[:fields].tolist(), strict=True)
-        chances = repeat(1.0, len(self)) if probabilities is None else probabilities
+        chances: Iterable[float] = repeat(1.0, len(self)) if probabilities is None else probabilities
         events = []
         for at, (row, digest, probability) in enumerate(zip(rows, self._digests(), chances, strict=True)):
             shape = shapes[row[_RULE]]
