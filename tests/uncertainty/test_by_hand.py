@@ -15,6 +15,7 @@ from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, Samples, Uniform
 from cepheus.core.event import Event
 from cepheus.core.options import RunOptions
+from cepheus.core.values import Value
 from cepheus.engine.assembly.registry import create
 
 TYPES = """
@@ -43,7 +44,7 @@ def a(time: int, error: Distribution | None = STANDARD, x: float = 0.0, p: float
 
 
 def b(time: int, error: Distribution | None = STANDARD, x: float = 0.0, p: float = 1.0, k: str = "p") -> Event:
-    attributes = {"x": x, "k": k, "n": 1}
+    attributes: dict[str, Value | None] = {"x": x, "k": k, "n": 1}
     return Event("B", time, attributes, errors={} if error is None else {"x": error}, probability=p)
 
 

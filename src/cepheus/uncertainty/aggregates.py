@@ -401,18 +401,19 @@ class Extreme:
 
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
         """Draw values; a draw without members is repeated, or made with one where hardly any has members."""
-        choose = np.max if self.largest else np.min
-        if self.defined < _SELDOM:
-            drawn = np.column_stack([law.draw(generator, count) for _, law in self.members])
-            values = choose(np.where(self._there(generator, count), drawn, -np.inf if self.largest else np.inf), axis=1)
-            with np.errstate(over="ignore"):
-                return np.clip(self.scale * values + self.shift, -sys.float_info.max, sys.float_info.max)
-        missing = -np.inf if self.largest else np.inf
-        values = np.empty(0)
+        values: Floats = np.empty(0)
         while len(values) < count:
-            there = generator.random((count, len(self.members))) < [p for p, _ in self.members]
+            seldom = self.defined < _SELDOM
+            there = (
+                self._there(generator, count)
+                if seldom
+                else generator.random((count, len(self.members))) < [p for p, _ in self.members]
+            )
             drawn = np.column_stack([law.draw(generator, count) for _, law in self.members])
-            values = np.concatenate([values, choose(np.where(there, drawn, missing), axis=1)[there.any(axis=1)]])
+            found = drawn.max(axis=1, where=there, initial=-np.inf)
+            if not self.largest:
+                found = drawn.min(axis=1, where=there, initial=np.inf)
+            values = np.concatenate([values, found[there.any(axis=1)]])
         with np.errstate(over="ignore"):
             return np.clip(self.scale * values[:count] + self.shift, -sys.float_info.max, sys.float_info.max)
 
