@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -70,3 +71,20 @@ def write_arrival(table: pa.Table, folder: Path, number: int) -> None:
     pq.write_table(table, hidden)
     os.utime(hidden, (1_700_000_000 + number, 1_700_000_000 + number))
     hidden.rename(path)
+
+
+_TRIES = 5
+
+
+def run_what_is_there(writer: Any) -> None:
+    """Run a streaming query that ends when its input does; it goes on from its checkpoint if a worker does not begin.
+
+    A worker has ten seconds to begin, which Spark does not let one change and a busy machine does not always give.
+    """
+    for again in reversed(range(_TRIES)):
+        try:
+            writer.start().awaitTermination()
+            return
+        except Exception as error:
+            if not again or "failed to connect back" not in str(error):
+                raise

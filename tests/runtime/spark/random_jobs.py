@@ -26,7 +26,7 @@ sys.path += [str(Path(__file__).parent), *(str(Path(__file__).parents[2] / name)
 sys.path.append(str(Path(__file__).parents[2]))
 
 from conformance_together import renamed_rule
-from event_rows import write_arrival
+from event_rows import run_what_is_there, write_arrival
 from random_cases import Case
 from random_stream import AFTER, START, cases_of
 
@@ -172,7 +172,8 @@ def _go_on(spark: SparkSession, job: Joined, folder: Path, schema: Any, shards: 
     frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 2).parquet(str(folder / "in"))
     found = _detection(job, frame, shards, lateness="20 ms")
     query = found.writeStream.format("parquet").option("path", str(folder / "out"))
-    query.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start().awaitTermination()
+    query = query.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
+    run_what_is_there(query)
 
 
 def differences(job: Joined, wanted: list[str], found: list[str], where: str) -> list[str]:

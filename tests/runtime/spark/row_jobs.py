@@ -29,8 +29,9 @@ from cepheus.language import sql, tesla
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.spark.session import spark_session
 
-sys.path.append(str(Path(__file__).parents[2] / "engine" / "rows"))
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[2] / "engine" / "rows")]
 
+from event_rows import run_what_is_there
 from random_rows import row_case
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def agree_in_stream(spark: SparkSession, cases: list[Case], folder: Path) -> Non
 def _run_what_is_there(found: DataFrame, folder: Path) -> None:
     writer = found.writeStream.format("parquet").option("path", str(folder / "out"))
     writer = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
-    writer.start().awaitTermination()
+    run_what_is_there(writer)
 
 
 def _decided(cases: list[Case]) -> list[str]:

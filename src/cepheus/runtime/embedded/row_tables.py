@@ -56,7 +56,7 @@ def match_recognize(query: str | RowQuery, rows: RowSource, *, engine: str = "au
     asked = parse_query(query) if isinstance(query, str) else query
     table = _table(rows)
     given_columns(asked, table.schema)
-    return matches_in(asked, _in_order(asked, table), engine)
+    return matches_in(asked, in_order(asked, table), engine)
 
 
 def given_columns(query: RowQuery, schema: pa.Schema) -> dict[str, ValueType]:
@@ -164,7 +164,7 @@ def _cast(name: str, column: Any, kind: ValueType) -> Any:
         ) from None
 
 
-def _in_order(query: RowQuery, table: pa.Table) -> pa.Table:
+def in_order(query: RowQuery, table: pa.Table) -> pa.Table:
     """The rows by ORDER BY, equal ones as they were; nulls at the end unless they are to come first.
 
     What is not a number is the greatest of numbers.

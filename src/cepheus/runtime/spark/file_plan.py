@@ -190,7 +190,7 @@ def _source(planned: Planned, source: Source) -> tuple[FileSource, Scan]:
     attributes = tuple(_attribute(planned, source, scan, types, key) for key in layout.columns)
 
     def column(name: str, scale: int = 1) -> FileColumn:
-        return FileColumn(scan.columns[name], _known(scan.types[name], name), scale)
+        return FileColumn(scan.columns[name], known_type(scan.types[name], name), scale)
 
     found = FileSource(
         column(naming.time, naming.unit.microseconds),
@@ -200,14 +200,17 @@ def _source(planned: Planned, source: Source) -> tuple[FileSource, Scan]:
         column(naming.sequence) if layout.sequenced and naming.sequence is not None else None,
         column(naming.id) if layout.ids is not IdKind.NONE and naming.id is not None else None,
         scan.condition,
-        {file_name: scan.types[name] for name, file_name in scan.columns.items()},
+        column_types(scan),
+        (scan.columns[naming.type],) if source.typed else (),
     )
     for name in found.columns:
-        if name not in found.types:
-            found = replace(found, types={**found.types, **_condition_types(scan)})
-    for name in found.columns:
-        _known(found.types[name], name)
+        known_type(found.types[name], name)
     return found, scan
+
+
+def column_types(scan: Scan) -> dict[str, str]:
+    """The types of the columns of the files, those included that only conditions read."""
+    return _condition_types(scan) | {name: scan.types[own] for own, name in scan.columns.items()}
 
 
 def _condition_types(scan: Scan) -> dict[str, str]:
@@ -235,12 +238,13 @@ def _attribute(planned: Planned, source: Source, scan: Scan, types: Sequence[str
     if given is ValueType.STRING and kind is not ValueType.STRING:
         raise NotPlainError(f"'{name}' is a text that rules take for something else")
     scale = planned.options.naming.unit.microseconds if given is ValueType.INT else 1
-    column = FileColumn(scan.columns[name], _known(scan.types[name], name), scale)
+    column = FileColumn(scan.columns[name], known_type(scan.types[name], name), scale)
     codes = tuple(layout.types.index(t) for t in readers)
     return FileAttribute(key, column, codes, shared=len(readers) < len(having))
 
 
-def _known(kind: str, name: str) -> str:
+def known_type(kind: str, name: str) -> str:
+    """The type of a column, if tasks can read it."""
     if kind not in ARROW_TYPES:
         raise NotPlainError(f"the column '{name}' has the type {kind}")
     return kind
@@ -251,10 +255,11 @@ _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 
 def _row_groups(number: int, source: FileSource, scan: Scan) -> Iterator[RowGroup]:
     for file in scan.files:
-        yield from _groups_of(number, source, file)
+        yield from row_groups(number, source, file)
 
 
-def _groups_of(number: int, source: FileSource, file: ScanFile) -> Iterator[RowGroup]:
+def row_groups(number: int, source: FileSource, file: ScanFile) -> Iterator[RowGroup]:
+    """The row groups of a file that have rows, and between which times these are; NotPlainError if that is not told."""
     try:
         system, place = StateFolder(file.path).open()
         with system.open_input_file(place) as opened:
@@ -274,7 +279,7 @@ def _groups_of(number: int, source: FileSource, file: ScanFile) -> Iterator[RowG
             continue
         told = rows.column(place_of_time).statistics
         if told is None or not told.has_min_max or told.null_count is None or told.null_count:
-            raise NotPlainError(f"'{file.path}' does not tell between which times its events are, or some have none")
+            raise NotPlainError(f"'{file.path}' does not tell between which times its rows are, or some have none")
         try:
             first, last = _micros(source.time, schema, [told.min, told.max])
         except (OverflowError, ValueError):

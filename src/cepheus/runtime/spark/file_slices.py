@@ -67,7 +67,10 @@ class FileAttribute:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """How rows of files become events: which column is what, by name the codes of event types, or the only code."""
+    """How rows of files become events: which column is what, by name the codes of event types, or the only code.
+
+    Texts of the columns ``coded`` are read as codes and a dictionary of each row group.
+    """
 
     time: FileColumn
     type: str | None
@@ -77,6 +80,7 @@ class FileSource:
     id: FileColumn | None = None
     condition: Condition | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    coded: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -181,7 +185,7 @@ class SliceTask:
         """The events of a slice in order of time; those of equal times in any."""
         groups = self.slices[number]
         waiting: pa.Table | None = None
-        files = _OpenFiles(self.sources)
+        files = OpenFiles(self.sources)
         for place, group in enumerate(groups):
             complete = groups[place + 1].first if place + 1 < len(groups) else MAX_TIME
             rows = self._read(files, group, number)
@@ -195,7 +199,7 @@ class SliceTask:
                 yield from waiting.slice(0, ready).combine_chunks().to_batches()
                 waiting = waiting.slice(ready)
 
-    def _read(self, files: _OpenFiles, group: RowGroup, number: int) -> pa.Table:
+    def _read(self, files: OpenFiles, group: RowGroup, number: int) -> pa.Table:
         table = files.read(group)
         rows = self.sources[group.source].rows(table, self.job.events)
         times = rows.column(TIME)
@@ -215,7 +219,7 @@ def _sorted(rows: pa.Table) -> pa.Table:
     return rows.take(pa.array(np.argsort(times, kind="stable")))
 
 
-class _OpenFiles:
+class OpenFiles:
     """The file that was read last stays open: the next row group is mostly of the same."""
 
     def __init__(self, sources: Sequence[FileSource]) -> None:
@@ -241,7 +245,7 @@ class _OpenFiles:
             else:
                 position = table.schema.get_field_index(name)
                 column = table.column(name)
-                if name != source.type and column.type != kind:
+                if name not in source.coded and column.type != kind:
                     table = table.set_column(position, name, column.cast(kind))
         return table
 
@@ -253,9 +257,7 @@ class _OpenFiles:
         source = self._sources[group.source]
         opened = pq.ParquetFile(
             system.open_input_file(place),
-            read_dictionary=[source.type]
-            if source.type is not None and source.type not in group.file.partition
-            else [],
+            read_dictionary=[name for name in source.coded if name not in group.file.partition],
         )
         if system.get_file_info(place).size != group.file.size:
             raise EventError.of(

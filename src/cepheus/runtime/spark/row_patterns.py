@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.options import RunOptions
 from cepheus.core.values import ValueType
 from cepheus.engine.rows.engine import RowEngine
@@ -30,7 +31,9 @@ from cepheus.runtime.embedded.row_tables import (
     no_such_engine,
 )
 from cepheus.runtime.spark.detect import cores, find
+from cepheus.runtime.spark.parquet_scan import NotPlainError, scan_of
 from cepheus.runtime.spark.planning import SparkOptions, on_spark
+from cepheus.runtime.spark.row_files import RowTask, plan_rows, run_rows
 from cepheus.runtime.spark.row_order import dealt_in_order, pieces_of_buckets, quoted, whole_buckets, without_bucket
 from cepheus.runtime.spark.row_pushdown import partition_conditions
 from cepheus.runtime.spark.row_streams import ROWS, SEQUENCE, TIME, rule_of, with_own_names
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
 
 _ROWS_AT_A_TIME = 250_000
 """How many rows a task gathers before it looks for matches: a look has a price of its own."""
+
+_READERS = ("auto", "spark", "files")
 
 _SQL_TYPES = {
     ValueType.BOOL: "boolean",
@@ -61,12 +66,17 @@ def match_recognize(
     engine: str = "auto",
     lateness: str | int | timedelta | None = None,
     shards: int | None = None,
+    read: Literal["auto", "spark", "files"] = "auto",
 ) -> DataFrame:
     """The matches of a row pattern in a DataFrame, as MATCH_RECOGNIZE of SQL gives them.
 
     ``query`` is the clause, alone or in a SELECT; the source that it names is this frame. Rows that ORDER BY does not
     tell apart may come in any order, as everywhere in Spark: add a column that does. A clause without PARTITION BY is
     run by one task.
+
+    Where the frame is a plain scan of Parquet files whose statistics tell the order of rows, up to eight tasks read the
+    files themselves, without a shuffle; with ``read="spark"`` Spark does, and ``read="files"`` is refused if tasks
+    cannot.
 
     The frame may be a stream. Then ORDER BY names its time, which the watermark goes by, and if need be a column of
     integers that orders rows of one time; ``lateness`` is how late rows may be, unless the frame has a watermark, and
@@ -77,15 +87,37 @@ def match_recognize(
 
     asked = parse_query(query) if isinstance(query, str) else query
     given = given_columns(asked, to_arrow_schema(frame.schema, timezone="UTC"))
+    if read not in _READERS:
+        raise OptionError.of("read", f"there is no way to read called '{read}'", hint=did_you_mean(read, _READERS))
     if frame.isStreaming:
+        if read == "files":
+            raise OptionError.of("read", "a stream is read by Spark", hint="leave out read")
         return _of_stream(asked, frame, lateness, shards)
     gives_all = asked.rows is not RowsPerMatch.ONE_ROW and asked.select is None
-    names = tuple(frame.columns) if gives_all else asked.read()
-    rows = _pushed(asked, frame).select([quoted(name) for name in names or frame.columns[:1]])
+    names = (tuple(frame.columns) if gives_all else asked.read()) or tuple(frame.columns[:1])
+    pushed = _pushed(asked, frame)
     schema = ", ".join(f"{quoted(name)} {_SQL_TYPES[kind]}" for name, kind in given.items())
+    task = _by_files(asked, pushed, names, engine, read)
+    if task is not None:
+        return run_rows(task, frame, schema)
+    rows = pushed.select([quoted(name) for name in names])
     return dealt_in_order(rows, asked).mapInArrow(
         partial(_work, query=asked, engine=engine, size=_ROWS_AT_A_TIME), schema
     )
+
+
+def _by_files(query: RowQuery, frame: DataFrame, names: tuple[str, ...], engine: str, read: str) -> RowTask | None:
+    """What tasks do that read files themselves; None where Spark reads them."""
+    if read == "spark":
+        return None
+    try:
+        return plan_rows(query, scan_of(frame), names, engine, cores(frame.sparkSession))
+    except NotPlainError as error:
+        if read == "auto":
+            return None
+        raise OptionError.of(
+            "read", f"tasks cannot read the rows from files themselves: {error}", hint="leave out read"
+        ) from None
 
 
 def _of_stream(
