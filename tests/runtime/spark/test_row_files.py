@@ -164,12 +164,18 @@ def test_keys_are_dealt_evenly() -> None:
         assert counts.max() < 600
 
 
+_FORM_OF_TIMES = "spark.sql.parquet.outputTimestampType"
+
+
 @pytest.fixture
 def frame(spark: SparkSession, tmp_path: Path) -> DataFrame:
     begin = datetime(2026, 1, 31, tzinfo=UTC)
     rows = [(begin + timedelta(seconds=n), ["x", "y", None][n % 3], n * 7 % 11, f"d{n // 100}") for n in range(300)]
-    made = spark.createDataFrame(rows, "t timestamp, k string, v int, day string")
-    made.coalesce(1).write.partitionBy("day").parquet(str(tmp_path / "rows"))
+    made = spark.createDataFrame(rows, "t timestamp, k string, v int, day string").coalesce(1)
+    made.write.parquet(str(tmp_path / "old"))
+    spark.conf.set(_FORM_OF_TIMES, "TIMESTAMP_MICROS")
+    made.write.partitionBy("day").parquet(str(tmp_path / "rows"))
+    spark.conf.unset(_FORM_OF_TIMES)
     return spark.read.parquet(str(tmp_path / "rows"))
 
 
@@ -187,8 +193,12 @@ def test_files_are_read_by_tasks_on_spark(frame: DataFrame, read: Literal["auto"
     assert _lines(match_recognize(query, shapes, read="spark").toArrow()) == _lines(wanted)
 
 
-def test_what_is_no_plain_scan_is_read_by_spark(frame: DataFrame) -> None:
+def test_what_is_no_plain_scan_is_read_by_spark(frame: DataFrame, spark: SparkSession, tmp_path: Path) -> None:
     from cepheus.spark import match_recognize
+
+    old = spark.read.parquet(str(tmp_path / "old"))
+    with pytest.raises(cepheus.OptionError, match="old form INT96.*outputTimestampType=TIMESTAMP_MICROS"):
+        match_recognize(_RISES, old, read="files")
 
     doubled = frame.selectExpr("t", "k", "v * 2 as v")
     assert "Exchange" in match_recognize(_RISES, doubled)._jdf.queryExecution().toString()

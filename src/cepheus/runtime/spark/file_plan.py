@@ -310,6 +310,9 @@ _FITTING = {
 """What a column of each type of Spark's may be in a file."""
 
 
+_NEW = "Spark writes microseconds with spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS"
+
+
 def _require_fitting(source: FileSource, schema: pa.Schema, file: ScanFile) -> None:
     """Refuse a file whose columns are not what Spark takes them for."""
     by_case: dict[str, list[str]] = {}
@@ -321,8 +324,11 @@ def _require_fitting(source: FileSource, schema: pa.Schema, file: ScanFile) -> N
         alike = by_case.get(name.lower(), [])
         if alike not in ([], [name]):
             raise NotPlainError(f"'{file.path}' has columns that differ from '{name}' only in their case")
-        if alike and not _FITTING[source.types[name]](schema.field(name).type):
-            raise NotPlainError(f"in '{file.path}' the column '{name}' is {schema.field(name).type}")
+        if alike and not _FITTING[source.types[name]](kind := schema.field(name).type):
+            if kind == pa.timestamp("ns"):
+                old = f"in '{file.path}' the times '{name}' are of the old form INT96, or nanoseconds"
+                raise NotPlainError(f"{old}; {_NEW}")
+            raise NotPlainError(f"in '{file.path}' the column '{name}' is {kind}")
 
 
 def _edges(groups: Sequence[RowGroup], shards: int) -> tuple[int, ...]:
