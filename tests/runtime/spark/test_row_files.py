@@ -197,7 +197,7 @@ def test_what_is_no_plain_scan_is_read_by_spark(frame: DataFrame, spark: SparkSe
     from cepheus.spark import match_recognize
 
     old = spark.read.parquet(str(tmp_path / "old"))
-    with pytest.raises(cepheus.OptionError, match="old form INT96.*outputTimestampType=TIMESTAMP_MICROS"):
+    with pytest.raises(cepheus.OptionError, match=r"old form INT96.*outputTimestampType=TIMESTAMP_MICROS"):
         match_recognize(_RISES, old, read="files")
 
     doubled = frame.selectExpr("t", "k", "v * 2 as v")
