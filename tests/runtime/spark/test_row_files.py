@@ -188,7 +188,7 @@ def test_files_are_read_by_tasks_on_spark(frame: DataFrame, read: Literal["auto"
     found = match_recognize(query, shapes, read=read)
     assert "Exchange" not in found._jdf.queryExecution().toString()
     wanted = cepheus.match_recognize(query, shapes.toArrow())
-    assert wanted.num_rows > 20
+    assert wanted.num_rows > 10
     assert _lines(found.toArrow()) == _lines(wanted)
     assert _lines(match_recognize(query, shapes, read="spark").toArrow()) == _lines(wanted)
 
