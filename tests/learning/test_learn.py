@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -234,7 +235,7 @@ def test_constants_nulls_and_many_types_do_no_harm() -> None:
 
 
 def test_a_file_runs_on_events_that_lack_what_its_rules_use() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"type": "AB"[n % 2], "time": n, "room": "xyz"[n % 3], **({"value": n * 37 % 100} if n % 5 else {})}
         for n in range(2_000)
     ]
