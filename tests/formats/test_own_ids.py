@@ -72,3 +72,71 @@ def test_memory_is_bounded() -> None:
     assert not ids.findings()
     ids.look(np.arange(2_990_000, 2_995_000))
     assert ids.findings()[0].message == "5000 events have the id of another, such as 2990000"
+
+
+def forms_with_one_bad_event(value: object) -> list[Any]:
+    typed = [Event("Smoke", 1, {"value": value}, "a"), Event("Smoke", 2, {"value": 2.0}, "b")]
+    dicts = [{"type": "Smoke", "time": each.time, "id": each.id, **each.attributes} for each in typed]
+    return [dicts, typed, cepheus.EventBatch.from_events(typed), pd.DataFrame(dicts)]
+
+
+@pytest.mark.parametrize("form", range(4))
+@pytest.mark.parametrize("policy", ["stop", "skip"])
+def test_events_that_were_not_taken_may_come_again(form: int, policy: Any) -> None:
+    program = cepheus.compile("event Smoke(value: double) define Fire() from Smoke(value > 1)")
+    with warnings.catch_warnings(), program.start(on_bad_event=policy, time_unit="us") as session:
+        warnings.simplefilter("error", CepheusWarning)
+        given = forms_with_one_bad_event(float("inf"))[form]
+        if policy == "stop":
+            with pytest.raises(EventError):
+                session.feed(given)
+            session.feed(forms_with_one_bad_event(1.5)[form])
+        else:
+            session.feed(given)
+            session.feed([Event("Smoke", 3, {"value": 1.5}, "a")])
+        assert session.counts.composite == {"Fire": 2}
+
+
+def test_ids_of_events_that_no_rule_concerns_are_theirs() -> None:
+    typed = [Event("Log", 1, id="a"), Event("Log", 2, id="a"), Event("Smoke", 3, id="b")]
+    frame = pd.DataFrame([{"type": each.type, "time": each.time, "id": each.id} for each in typed])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CepheusWarning)
+        for given in (typed, cepheus.EventBatch.from_events(typed), frame):
+            PROGRAM.detect(given, time_unit="us")
+
+
+def test_an_attribute_called_id_is_no_id() -> None:
+    program = cepheus.compile(
+        "event Order(id: int) event Smoke() define Fire(by: int) from Smoke() and each Order() within 5 s from Smoke"
+        " where by = Order.id"
+    )
+    orders = [{"type": "Order", "time": time, "id": 7, "event_id": time} for time in (1, 2)]
+    smokes = [{"type": "Smoke", "time": time, "id": time} for time in (3, 4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CepheusWarning)
+        program.detect(pd.DataFrame([*orders, *smokes]), time_unit="s")
+    with pytest.warns(CepheusWarning, match="1 event has the id of another, such as 2"):
+        program.detect(pd.DataFrame([*orders, orders[1], *smokes]), time_unit="s")
+
+
+def test_it_is_told_once() -> None:
+    smoke = pd.DataFrame({"time": [1, 2], "id": [1, 1]})
+    with pytest.warns(CepheusWarning) as told:
+        PROGRAM.detect({"Smoke": smoke}, time_unit="s")
+    assert len([each for each in told if "the id of another" in str(each.message)]) == 1
+
+
+def test_integers_in_no_order_are_found_and_looked_for_among_few_runs() -> None:
+    generator = np.random.default_rng(1)
+    ids = OwnIds()
+    batches = [generator.integers(0, 2**60, 5000) for _ in range(300)]
+    for batch in batches:
+        ids.look(batch)
+        batch.sort()  # what was seen is remembered as it was
+    assert not ids.findings()
+    assert len(ids._runs) <= 20
+    assert 1 << 19 < sum(map(len, ids._runs)) <= 1 << 20
+    ids.look(generator.permutation(batches[150]))
+    ids.look(np.concatenate([batches[299][:10], np.arange(5000)]))
+    assert ids.findings()[0].message.startswith("5010 events have")

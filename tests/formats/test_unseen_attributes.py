@@ -121,3 +121,12 @@ def test_subscriptions_and_later_rules_and_restored_sessions() -> None:
         session.deploy("define Cold() from Temp(value < 0 or valleu < 0)")
         assert session._admission.unseen.keys == [("Temp", "valleu")]
         session.withdraw("Cold")
+
+
+def test_what_events_had_before_a_rule_read_it_was_there() -> None:
+    session = PROGRAM.start()
+    session.feed([{"type": "Temp", "time": 5, "value": 50.0, "km": 3.0}])
+    session.deploy("define Near() from Temp(value > 99 or km < 2)")
+    with pytest.warns(CepheusWarning) as told:
+        session.close()
+    assert [str(each.message).splitlines()[0] for each in told] == [f"warning[unseen-attribute]: {UNSEEN}"]

@@ -19,7 +19,7 @@ from cepheus.core.options import ColumnNames
 from cepheus.core.schema import ID_FIELD, Schema
 from cepheus.core.time import TimeCheck, TimeUnit
 from cepheus.core.values import ValueType
-from cepheus.formats.arrays import float_array, int_array, validity
+from cepheus.formats.arrays import BoolArray, float_array, int_array, validity
 from cepheus.formats.attributes import ArgumentNames, AttributeReader, Errors, Faults, TypedRows, coerce
 from cepheus.formats.cells import coerce_id, id_of_text, not_a_probability
 from cepheus.formats.columns import Column, ObjectColumn, TextColumn
@@ -69,7 +69,7 @@ class IntakeOptions:
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
     leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
     ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
-    ``named`` is shown the names of columns, ``unseen`` the events of each type, ``own_ids`` ids.
+    ``named`` is shown the names of columns, ``unseen`` the events of each type, ``own_ids`` the ids of good ones.
     ``check`` is told the first times that are mere numbers. ``time_format`` is how times are written as texts, by
     default as ISO 8601.
     """
@@ -143,9 +143,13 @@ class Intake:
         if self._arguments:
             batch = self._arguments.back(batch)
         self._bad.report(sorted([*findings, *self._placed(faults, lines)], key=_line))
+        brought = self._with_own_ids(events)
         if faults:
             good = np.setdiff1d(np.arange(len(batch)), np.fromiter(faults, np.int64))
-            batch, lines = batch.take(good), pick(lines, good)
+            batch, lines, brought = batch.take(good), pick(lines, good), brought[good]
+        if self._options.own_ids is not None and batch.ids is not None and brought.any():
+            ids = batch.ids
+            self._options.own_ids.look(ids if brought.all() else [ids[row] for row in np.flatnonzero(brought).tolist()])
         return Chunk(batch, self._name, lines)
 
     def _settle_arguments(self, events: TypedRows, arguments: ArgumentNames, lines: Numbers) -> None:
@@ -316,9 +320,24 @@ class Intake:
             faults.setdefault(row, not_a_probability(float(numbers[row])))
         return None if pc.all(pc.equal(array, 1.0)).as_py() in (True, None) else numbers
 
+    def _id_fields(self, events: TypedRows) -> list[str]:
+        """The fields with the ids of each type: another one for types with an attribute ``id``."""
+        return [id_field_of(self._schema.get(name), self._columns) for name in events.types]
+
+    def _with_own_ids(self, events: TypedRows) -> BoolArray:
+        """Mark the events that bring an id along, if somebody looks at those."""
+        brought = np.zeros(len(events.codes), np.bool_)
+        fields = self._id_fields(events) if self._options.own_ids is not None else []
+        for name in dict.fromkeys(fields):
+            column = events.rows.column(name)
+            if column is not None:
+                rows = events.of_types([code for code, field in enumerate(fields) if field == name])
+                brought |= column.present() if rows is None else column.present() & rows
+        return brought
+
     def _own_ids(self, events: TypedRows, positions: Numbers, faults: Faults) -> Ids | None:
-        """Read the ids of events, which types with an attribute ``id`` have under another name."""
-        fields = [id_field_of(self._schema.get(name), self._columns) for name in events.types] or [ID_FIELD]
+        """Read the ids of events."""
+        fields = self._id_fields(events) or [ID_FIELD]
         if len(set(fields)) == 1:
             return self._ids(events.rows.column(fields[0]), positions, faults)
         ids: list[EventId] = [0] * len(events.codes)
@@ -342,7 +361,7 @@ class Intake:
             return positions if options.id_prefix is None else [f"{options.id_prefix}:{row}" for row in positions]
         numbers = _plain_integers(column)
         if numbers is not None:
-            return self._looked_at(numbers)
+            return numbers
         as_text = not isinstance(column, ObjectColumn)
         ids: list[EventId] = []
         for row, (has_id, position) in enumerate(zip(column.present().tolist(), _plain(positions), strict=True)):
@@ -351,11 +370,6 @@ class Intake:
             except EventError as error:
                 faults.setdefault(row, error)
                 ids.append(position)
-        return self._looked_at(ids)
-
-    def _looked_at(self, ids: Ids) -> Ids:
-        if self._options.own_ids is not None:
-            self._options.own_ids.look(ids)
         return ids
 
     def _position(self, position: int) -> EventId:

@@ -22,6 +22,9 @@ _FEW_AT_ONCE = 1 << 12
 _MANY = 1 << 20
 """How many integers in columns are remembered, about."""
 
+_LONGEST = _MANY >> 2
+"""How many of them become one run at most: the oldest run is forgotten as a whole."""
+
 
 class OwnIds:
     """Looks for ids that two events have, among those that came lately: memory is bounded, however long a stream is.
@@ -66,7 +69,7 @@ class OwnIds:
             self.look_at_one(each)
 
     def _look_at_integers(self, ids: IntArray) -> None:
-        run = ids if (ids[1:] > ids[:-1]).all() else np.sort(ids)
+        run = ids.copy() if (ids[1:] > ids[:-1]).all() else np.sort(ids)  # whoever gave them may write over them
         again = run[1:][run[1:] == run[:-1]]
         if len(again):
             self._note(int(again[0]), len(again))
@@ -76,6 +79,12 @@ class OwnIds:
                 found = run[other[places] == run]
                 if len(found):
                     self._note(int(found[0]), len(found))
+        self._keep(run)
+
+    def _keep(self, run: IntArray) -> None:
+        """Remember integers in order; short runs become one, so that there are few to look through."""
+        while self._runs and len(self._runs[-1]) <= min(2 * len(run), _LONGEST - len(run)):
+            run = np.sort(np.concatenate((self._runs.pop(), run)), kind="stable")  # merges what is in order
         self._runs.append(run)
         while len(self._runs) > 1 and sum(map(len, self._runs)) > _MANY:
             del self._runs[0]

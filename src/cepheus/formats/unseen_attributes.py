@@ -46,8 +46,12 @@ class UnseenAttributes:
         """Take over what rules read from now on; what was seen of it before stays seen."""
         doubtful = {(each.name, a.name) for each in schema.values() for a in each.attributes if a.optional and a.by_use}
         missing = {(name, attribute) for name, names in self.missing.items() for attribute in names}
-        self._set(key for key in doubtful if key in missing or key not in self._known)
+        self._set(key for key in doubtful if key in missing or (key not in self._known and not self._was_there(*key)))
         self._known |= doubtful
+
+    def _was_there(self, event_type: str, name: str) -> bool:
+        """Whether events are known to have had an attribute before anybody read it."""
+        return name in self._names.get(event_type, ())
 
     def restore(self, missing: Iterable[Sequence[str]]) -> None:
         """Go on where only ``missing`` of what rules read had not been seen yet."""

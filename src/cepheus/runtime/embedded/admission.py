@@ -273,10 +273,10 @@ class Admission:
         """Admit events in columns; give those that concern a rule, and how many there were."""
         if isinstance(given, EventBatch):
             count = len(given)
-            if given.ids is not None:
-                self._own_ids.look(given.ids)
             numbered = given if given.ids is not None else replace(given, ids=range(position, position + count))
             batch = conform(numbered, self._schema, self.bad, self.unseen)
+            if given.ids is not None and batch.ids is not None:
+                self._own_ids.look(batch.ids)
         elif isinstance(given, NumberedRows):
             count = len(given.rows)
             batch = self._taken(given.rows, given.numbers, given.bad, given.prefix)

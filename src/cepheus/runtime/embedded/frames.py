@@ -11,7 +11,6 @@ from cepheus.core.schema import Schema
 from cepheus.core.time import TimeCheck
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.named_columns import NamedColumns
-from cepheus.formats.own_ids import OwnIds
 from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, one_array
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.unseen_attributes import UnseenAttributes
@@ -42,7 +41,6 @@ def read_frames(
     named = NamedColumns(options.columns, refuse=len(frames) == 1, strict=options.strict)
     unseen = UnseenAttributes(refuse=True, strict=options.strict)  # each type has a frame
     unseen.expect(expected)
-    own_ids = OwnIds(strict=options.strict)
     batches = []
     for name, frame in frames.items():
         table = arrow_table(frame)
@@ -60,7 +58,6 @@ def read_frames(
             time_format=options.time_format,
             named=named,
             unseen=unseen,
-            own_ids=own_ids,
         )
         rows = range(table.num_rows)
         chunk = Intake(name, intake, bad, counts_rows=True).chunk(
@@ -75,5 +72,4 @@ def read_frames(
         batches.append(EventBatch.concat([ordered.ready, buffer.flush()]))
     named.tell()
     unseen.tell()
-    own_ids.tell()
     return batches, late
