@@ -74,7 +74,7 @@ def test_memory_is_bounded() -> None:
     assert ids.findings()[0].message == "5000 events have the id of another, such as 2990000"
 
 
-def forms_with_one_bad_event(value: object) -> list[Any]:
+def forms_with_one_bad_event(value: float) -> list[Any]:
     typed = [Event("Smoke", 1, {"value": value}, "a"), Event("Smoke", 2, {"value": 2.0}, "b")]
     dicts = [{"type": "Smoke", "time": each.time, "id": each.id, **each.attributes} for each in typed]
     return [dicts, typed, cepheus.EventBatch.from_events(typed), pd.DataFrame(dicts)]

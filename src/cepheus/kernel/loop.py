@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import trace
-from cepheus.kernel.lanes import type_at
+from cepheus.kernel.lanes import type_at, type_state_at
 from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import HEADER, ROW_ENDS, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Left, TypeField
-from cepheus.kernel.state import DONE, STORE_FULL
+from cepheus.kernel.state import DONE, STORE_FULL, TypeState
 from cepheus.kernel.timers import reach_with, wake
 from cepheus.kernel.type_rows import place_row
 
@@ -102,10 +102,11 @@ def _run(context: int) -> int:
         code = peek_half(fixed(context, At.CODES), at)
         kind = table(context, At.KINDS, code)
         if kind >= 0:
+            rows_before = _rows_of(context, kind)
             status = _take(context, kind, table(context, At.LEFT, code), at, time)
             if status != DONE:
                 break
-            if fixed(context, At.TIMER_COUNT) > 0:
+            if fixed(context, At.TIMER_COUNT) > 0 and _rows_of(context, kind) > rows_before:
                 wake(context, kind)
             if peek(context, At.QUEUE_NEXT) > 0:
                 status = _process_queue(context)
@@ -144,6 +145,7 @@ def _process_queue(context: int) -> int:
         record = fixed(context, At.QUEUE) + 8 * at
         status = ready(context, peek(record, 0), peek(record, 1 + SLOT_TIME))
         base = _load_queued(context, record) if status == DONE else 0
+        rows_before = _rows_of(context, peek(record, 0))
         events = peek(context, At.OUTPUT_EVENTS)
         if base < 0:
             status = STORE_FULL
@@ -152,13 +154,19 @@ def _process_queue(context: int) -> int:
         if status != DONE:
             poke(context, At.QUEUE_FIRST, at)
             return status
-        if fixed(context, At.TIMER_COUNT) > 0:
+        if fixed(context, At.TIMER_COUNT) > 0 and _rows_of(context, peek(record, 0)) > rows_before:
             wake(context, peek(record, 0))
         trace(context, events, ~peek(record, fixed(context, At.RECORD_WIDTH) - 1))
         at += fixed(context, At.RECORD_WIDTH)
     poke(context, At.QUEUE_FIRST, 0)
     poke(context, At.QUEUE_NEXT, 0)
     return DONE
+
+
+@inlined
+def _rows_of(context: int, kind: int) -> int:
+    """How many rows of a type were stored so far; an event that adds none is none that a timer waits after."""
+    return peek(type_state_at(context, kind), TypeState.NEXT)
 
 
 @inlined
