@@ -43,6 +43,10 @@ def test_promises_hold_when_a_processor_is_lost() -> None:
     assert sum(check_promise_trial_with_loss(seed) for seed in range(3)) > 15
 
 
+def test_what_waits_for_answers_is_not_forgotten_when_all_sources_have_left() -> None:
+    assert check_promise_trial(1251, Strategy.MT_PP) > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.value)
 def test_many_promises(strategy: Strategy) -> None:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import pytest
+
+import cepheus
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.matching.matcher import Matcher
 from cepheus.engine.matching.store import Record
-from cepheus.language.tesla import parse
+from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.plan.partial.shape import Span
 from cepheus.rules.check import check
 from cepheus.runtime.network.processor.pulling import Pulling, Request, Slave, _Master
-from cepheus.runtime.network.protocol.messages import Awaken
+from cepheus.runtime.network.protocol.messages import (
+    AttachSink,
+    AttachSource,
+    Awaken,
+    DeployRules,
+    DetachSource,
+    Message,
+    Publish,
+)
+from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy
+from cepheus.runtime.network.simulation.simulator import Network
 
 
 def passing_on() -> Pulling:
@@ -78,3 +91,28 @@ def test_a_master_holds_up_what_was_asked_for_on_behalf_of_a_later_event() -> No
     assert wake(25) == [(15, 19)], "the rest was asked for"
     assert pulling.holds == 25
     assert [request.holds for request in pulling.requests.values()] == [25, 25]
+
+
+@pytest.mark.parametrize("strategy", [Strategy.ST_PP, Strategy.MT_PP], ids=lambda strategy: strategy.value)
+@pytest.mark.parametrize("left", [0, 1000], ids=["before", "after"])
+def test_what_a_source_has_left_behind_is_asked_for(strategy: Strategy, left: int) -> None:
+    """The processor in between has nobody left to wait for, and is asked for what the last one has."""
+    network = Network({("p1", "p2"): 5, ("p2", "p3"): 40}, Options(strategy, masters=Masters.TOP))
+
+    def tell(time: int, name: str, message: Message) -> None:
+        network.post(time, name, message, "client")
+
+    network.start()
+    network.run()
+    rules = cepheus.compile("define X() from A() and last B() within 20 us from A").rules.rules
+    tell(network.now, "p1", AttachSource("near", ("A",)))
+    tell(network.now, "p3", AttachSource("far", ("B",)))
+    tell(network.now, "p1", DeployRules("r", tuple(rules)))
+    tell(network.now, "p1", AttachSink("k", parse_event_pattern("X()")))
+    network.run()
+    tell(1000, "p3", Publish("far", (Event("B", 1000, {}),)))
+    tell(1200 + left, "p3", DetachSource("far"))
+    tell(1500, "p1", Publish("near", (Event("A", 1010, {}),)))
+    tell(1500 + left, "p1", DetachSource("near"))
+    network.run()
+    assert [receipt.event.time for receipt in network.receipts] == [1010]

@@ -179,9 +179,15 @@ def received(network: Network | FaultyNetwork) -> Seen:
     return Counter((receipt.sink, show(receipt.event)) for receipt in network.receipts)
 
 
-def publish(trial: Trial, network: Network, random: Random, shift: int, *, leave: bool = False) -> None:
-    """Let the sources publish their events, late and with gaps, then promise that this was all, or leave."""
+def publish(
+    trial: Trial, network: Network, random: Random, shift: int, *, leave: bool = False, early: bool = False
+) -> None:
+    """Let the sources publish their events, late and with gaps, then promise that this was all, or leave.
+
+    Who leaves ``early`` does so soon after its own last event, while others may still have much to publish.
+    """
     end = 0
+    own_end: dict[str, int] = {}
     for name, (at, _) in trial.sources.items():
         own = [replace(event, time=event.time + shift) for source, event in trial.events if source == name]
         when = 0
@@ -190,6 +196,7 @@ def publish(trial: Trial, network: Network, random: Random, shift: int, *, leave
             later = place + 1 == len(own) or own[place + 1].time > event.time
             through = event.time if later and random.random() < 0.5 else event.time - 1
             network.post(when, at, Publish(name, (event,), through if random.random() < 0.8 else None), name)
+        own_end[name] = max(when, network.now)
         end = max(end, when)
     last = max((event.time for _, event in trial.events), default=0) + shift
     for name in trial.processors:
@@ -198,7 +205,8 @@ def publish(trial: Trial, network: Network, random: Random, shift: int, *, leave
         if not leave:
             network.post(end + 50, name, Tick(last))
     for name, (at, _) in trial.sources.items() if leave else ():
-        network.post(end + 50, at, DetachSource(name), name)
+        when = own_end[name] + random.choice((0, 1, 5, 20, 60)) if early else end + 50
+        network.post(when, at, DetachSource(name), name)
 
 
 def check_trial(seed: int, strategy: Strategy | None = None, *, events: int = 30) -> None:

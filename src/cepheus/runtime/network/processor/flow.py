@@ -193,9 +193,14 @@ class Flow:
         """Nobody has anything more to send: evaluate what waits."""
         tree.evaluation.advance(min(tree.evaluation.waits_until, tree.pulling.holds - 1))
 
-    def has_inputs(self, tree: Tree) -> bool:
-        """Whether anybody, a source or a child, may still have something for a tree."""
-        return self.sources.any_for(tree.name) or tree.children_through() < MAX_TIME
+    def has_more(self, tree: Tree) -> bool:
+        """Whether the father must wait: a source or a child may still have something, or events wait for answers.
+
+        Such events are sent when those who were asked have answered, even if all sources have left in the meantime.
+        """
+        if self.sources.any_for(tree.name) or tree.children_through() < MAX_TIME:
+            return True
+        return tree.evaluation.waits_for is not None
 
     def take_sent(self, tree: Tree) -> None:
         """Put composite events on their way."""
@@ -252,7 +257,7 @@ class Flow:
         """What the father may be promised that it does not know yet."""
         if not tree.was_active or tree.wave is not None or not self.common.in_order:
             return ()
-        promise = tree.evaluation.done if self.has_inputs(tree) else None
+        promise = tree.evaluation.done if self.has_more(tree) else None
         if promise == tree.promised:
             return ()
         tree.promised = promise

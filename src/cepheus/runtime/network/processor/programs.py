@@ -208,8 +208,7 @@ class Programs:
             self.activate(tree, self._activation(tree, wave.program, ready + 1))
             return
         self.flow.take_sent(tree)
-        waits = self.flow.has_inputs(tree) or evaluation.waits_for is not None
-        tree.promised = evaluation.done if waits else None
+        tree.promised = evaluation.done if self.flow.has_more(tree) else None
         self.flow.flush()
         self.common.send(tree.father, Installed(tree.name, wave.version, ready, tree.promised))
 
