@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.types import LongType, StructField, StructType
 
 sys.path.append(str(Path(__file__).parents[2] / "engine" / "rows"))
 
@@ -139,6 +140,32 @@ def test_what_is_in_the_way_is_said(tmp_path: Path) -> None:
     assert "sorted" in _refusal(_RISES, _scan(paths, types))
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_files_may_lack_columns(tmp_path: Path, whole: bool) -> None:
+    """Also that of PARTITION BY, whose texts are read with a dictionary: all is NULL there."""
+    query = parse_query(_RISES.replace("count(*) AS c", "count(*) AS c, LAST(B.k) AS last"))
+    parts = [pa.table({"k": ["x", "y"] * 9, "t": list(range(n, n + 18)), "v": list(range(18))}) for n in (0, 18, 36)]
+    parts[1] = parts[1].drop_columns(["k"])
+    parts[2] = parts[2].set_column(0, "k", parts[2].column("k").cast(pa.large_string()))
+    paths = [tmp_path / f"{n}.parquet" for n in range(3)]
+    for part, path in zip(parts, paths, strict=True):
+        pq.write_table(part, path)
+    task = plan_rows(query, _scan(paths, {"k": "string", "t": "bigint", "v": "bigint"}), ("k", "t", "v"), "auto", 2)
+    wanted = cepheus.match_recognize(query, pa.concat_tables(parts, promote_options="permissive"))
+    assert _by_tasks(replace(task, whole=whole)) == _lines(wanted)
+
+
+def test_the_least_integer_comes_last_in_falling_order(tmp_path: Path) -> None:
+    times = [[-(2**63), *range(10)], [*range(5, 10)], [*range(-9, 0)]]
+    paths = [tmp_path / f"{n}.parquet" for n in range(len(times))]
+    for path, some in zip(paths, times, strict=True):
+        pq.write_table(pa.table({"k": ["x"] * len(some), "t": some, "v": list(range(len(some)))}), path)
+    query = parse_query(_RISES.replace("ORDER BY t", "ORDER BY t DESC").replace("B AS v >", "B AS v >="))
+    task = plan_rows(query, _scan(paths, {"k": "string", "t": "bigint", "v": "bigint"}), ("k", "t", "v"), "auto", 1)
+    found = [time for rows in task._in_order(0) for time in rows.column("t").to_pylist()]
+    assert found == sorted((time for some in times for time in some), reverse=True)
+
+
 def test_equal_keys_stay_together() -> None:
     random = Random(0)
     texts = [random.choice([None, "", "a", "b", "x" * 40 + "1", "x" * 40 + "2", "ä", "area 17"]) for _ in range(300)]
@@ -206,3 +233,38 @@ def test_what_is_no_plain_scan_is_read_by_spark(frame: DataFrame, spark: SparkSe
         match_recognize(_RISES, doubled, read="files")
     with pytest.raises(cepheus.OptionError, match="no way to read"):
         match_recognize(_RISES, frame, read="filse")  # type: ignore[arg-type]
+
+
+def test_columns_that_are_not_what_files_have_are_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark puts in defaults where files lack columns, may find these by numbers, and takes none of two of a name."""
+    from pyspark.errors import AnalysisException
+
+    from cepheus.spark import match_recognize
+
+    spark.sql(f"CREATE TABLE with_default (t bigint, k string) USING parquet LOCATION '{tmp_path / 'default'}'")
+    try:
+        spark.sql("INSERT INTO with_default VALUES (1, 'x'), (2, 'x')")
+        spark.sql("ALTER TABLE with_default ADD COLUMN (v int DEFAULT 42)")
+        spark.sql("INSERT INTO with_default VALUES (3, 'x', 43), (4, 'x', 44)")
+        rows = spark.table("with_default")
+        assert [tuple(row) for row in match_recognize(_RISES, rows).collect()] == [("x", 3)]
+        with pytest.raises(cepheus.OptionError, match="int with a default"):
+            match_recognize(_RISES, rows, read="files")
+    finally:
+        spark.sql("DROP TABLE with_default")
+
+    told = [StructField(name, LongType(), True, {"parquet.field.id": n}) for n, name in enumerate("tvk")]
+    by_id = [StructField(name, LongType(), True, {"parquet.field.id": n}) for n, name in enumerate("vtk")]
+    spark.conf.set("spark.sql.parquet.fieldId.write.enabled", "true")
+    spark.createDataFrame([(n, -n, 0) for n in range(9)], StructType(told)).write.parquet(str(tmp_path / "ids"))
+    spark.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+    try:
+        with pytest.raises(cepheus.OptionError, match="bigint with a field id"):
+            match_recognize(_RISES, spark.read.schema(StructType(by_id)).parquet(str(tmp_path / "ids")), read="files")
+    finally:
+        spark.conf.unset("spark.sql.parquet.fieldId.read.enabled")
+        spark.conf.unset("spark.sql.parquet.fieldId.write.enabled")
+
+    twice = spark.read.parquet(str(tmp_path / "ids")).selectExpr("t", "k", "v", "t as v")
+    with pytest.raises(AnalysisException, match="AMBIGUOUS"):
+        match_recognize(_RISES, twice)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from fire_files import RULES, SCHEMA, arrivals, expected, make_events, write_file
@@ -109,22 +109,28 @@ def test_regular_moments_begin_with_the_first_event_of_all(spark: SparkSession, 
     assert sorted(map(tuple, rows)) == [(event.time // SECOND, event["n"]) for event in wanted]
 
 
-def test_regular_moments_begin_with_an_event_that_no_rule_reads(spark: SparkSession, tmp_path: Path) -> None:
-    """If its type is declared: it is an event of the stream like the others."""
+@pytest.mark.parametrize("on_bad_event", ["stop", "skip"])
+def test_regular_moments_begin_with_an_event_that_no_rule_reads(
+    spark: SparkSession, tmp_path: Path, on_bad_event: Literal["stop", "skip"]
+) -> None:
+    """If its type is declared: it is an event of the stream like the others. A bad one that is skipped is none."""
     rules = """
-    event Temp()
+    event Temp(value: double)
     event Smoke(n: int?)
     event Tick()
     define Load(n: int) from every 10 s and $n = Count(Smoke(n > 5) within 10 s from now) where n=$n
     """
     firsts = [("Temp", 3, 9.0, 1), ("Smoke", 25, None, 9), ("Tick", 41, None, 0)]
+    if on_bad_event == "skip":
+        firsts = [("Temp", -17, None, 1), *firsts]
     for number, (kind, time, value, n) in enumerate(firsts):
         event = {"type": kind, "time": time * SECOND, "area": "x", "value": value, "n": n}
         write_file([event], tmp_path / "in", number)
-    found = cepheus.spark.detect(rules, stream_of(spark, tmp_path / "in"), lateness="0 seconds", shards=2)
-    query = found.dataframe.writeStream.format("memory").queryName("begun").trigger(availableNow=True).start()
-    query.awaitTermination()
-    rows = spark.table("begun").select(f.unix_seconds("time"), "n").collect()
+    events = stream_of(spark, tmp_path / "in")
+    found = cepheus.spark.detect(rules, events, lateness="0 seconds", shards=2, on_bad_event=on_bad_event)
+    memory = found.dataframe.writeStream.format("memory").queryName(f"begun_{on_bad_event}")
+    memory.trigger(availableNow=True).start().awaitTermination()
+    rows = spark.table(f"begun_{on_bad_event}").select(f.unix_seconds("time"), "n").collect()
     assert sorted(map(tuple, rows)) == [(10, 0), (20, 0), (30, 1), (40, 0)]
 
 

@@ -219,6 +219,9 @@ def _sorted(rows: pa.Table) -> pa.Table:
     return rows.take(pa.array(np.argsort(times, kind="stable")))
 
 
+_CODED = pa.dictionary(pa.int32(), pa.string())
+
+
 class OpenFiles:
     """The file that was read last stays open: the next row group is mostly of the same."""
 
@@ -235,18 +238,17 @@ class OpenFiles:
         table = opened.read_row_group(group.number, columns=names, use_threads=False)
         for name in source.columns:
             kind = ARROW_TYPES[source.types[name]]
+            stored = _CODED if name in source.coded else kind
             if name in file.partition:
                 value = pa.array([file.partition[name]], kind if kind != pa.date32() else pa.int32()).cast(kind)
                 values = pa.DictionaryArray.from_arrays(np.zeros(group.rows, np.int32), value).cast(kind)
                 position = table.schema.get_field_index(name)
                 table = table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
             elif name not in present:
-                table = table.append_column(name, pa.nulls(group.rows, kind))
-            else:
-                position = table.schema.get_field_index(name)
-                column = table.column(name)
-                if name not in source.coded and column.type != kind:
-                    table = table.set_column(position, name, column.cast(kind))
+                table = table.append_column(name, pa.nulls(group.rows, stored))
+            elif table.schema.field(name).type != stored:
+                position, column = table.schema.get_field_index(name), table.column(name).cast(kind)
+                table = table.set_column(position, name, column.dictionary_encode() if stored is _CODED else column)
         return table
 
     def _opened(self, group: RowGroup) -> pq.ParquetFile:
@@ -254,11 +256,11 @@ class OpenFiles:
         if self._open is not None and self._open[:2] == (path, group.source):
             return self._open[2]
         system, place = StateFolder(path).open()
-        source = self._sources[group.source]
-        opened = pq.ParquetFile(
-            system.open_input_file(place),
-            read_dictionary=[name for name in source.coded if name not in group.file.partition],
-        )
+        file = system.open_input_file(place)
+        metadata = pq.read_metadata(file)
+        there = set(metadata.schema.to_arrow_schema().names) - group.file.partition.keys()
+        coded = [name for name in self._sources[group.source].coded if name in there]
+        opened = pq.ParquetFile(file, metadata=metadata, read_dictionary=coded)
         if system.get_file_info(place).size != group.file.size:
             raise EventError.of(
                 "file", f"the file '{path}' has changed since the job was planned", hint="run detect(..) again"

@@ -54,13 +54,16 @@ def scan_of(frame: DataFrame) -> Scan:
     """Take a plan apart; NotPlainError says what is in the way."""
     if not hasattr(frame, "_jdf"):
         raise NotPlainError("over Spark Connect plans cannot be looked at")
-    reader = _PlanReader()
+    reader = _PlanReader(by_field_id=frame.sparkSession.conf.get(_BY_FIELD_ID, "false") == "true")
     condition = reader.read(frame._jdf.queryExecution().optimizedPlan())
     columns, types = {}, {}
     for attribute, name in zip(reader.output, frame.columns, strict=True):
         columns[name] = attribute.name
         types[name] = attribute.type
     return Scan(tuple(_files(reader.relation)), columns, types, condition)
+
+
+_BY_FIELD_ID = "spark.sql.parquet.fieldId.read.enabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ class _Column:
 class _PlanReader:
     """Reads a plan from its leaf upwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_field_id: bool) -> None:
+        self._by_field_id = by_field_id
         self.relation: Any = None
         self.output: list[_Column] = []
         self._known: dict[int, _Column] = {}
@@ -101,8 +105,17 @@ class _PlanReader:
             raise NotPlainError("the events are not read from Parquet files")
         self.relation = leaf.relation()
         for attribute in _each(leaf.output()):
-            self._known[attribute.exprId().id()] = _Column(attribute.name(), attribute.dataType().catalogString())
+            self._known[attribute.exprId().id()] = _Column(attribute.name(), self._type_of(attribute))
         self.output = list(self._known.values())
+
+    def _type_of(self, attribute: Any) -> str:
+        """The type of a column; in words that are no type where it is not what files have under its name."""
+        kind = str(attribute.dataType().catalogString())
+        if attribute.metadata().contains("EXISTS_DEFAULT"):
+            return f"{kind} with a default, which Spark puts in where a file has no such column"
+        if self._by_field_id and attribute.metadata().contains("parquet.field.id"):
+            return f"{kind} with a field id, by which Spark finds it"
+        return kind
 
     def _named(self, expression: Any) -> _Column:
         match expression.getClass().getSimpleName():

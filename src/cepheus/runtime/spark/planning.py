@@ -150,8 +150,8 @@ def plan(
     uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
     waits_for_first = is_stream(sources) and any(map(fires_without_events, checked.rules.rules))
+    unread = [name for name in checked.inputs if all(name != read.name for read in found.inputs)]
     if waits_for_first:
-        unread = (name for name in checked.inputs if all(name != read.name for read in found.inputs))
         found = replace(found, inputs=(*found.inputs, *map(EventType, unread)))
         found = with_all_events(found, found.inputs)
     filters = event_filters((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
@@ -173,7 +173,8 @@ def plan(
         errors=_error_layout(inputs, sources, options),
     )
     asked = [] if waits_for_first else filters
-    known = {**checked.inputs, **inputs}
+    # Of types that no rule reads engines get no attributes, but bad ones are known by those that are declared.
+    known = {**checked.inputs, **inputs, **{name: checked.inputs[name] for name in unread}}
     pushdown = Pushdown(asked, known, naming, skip_bad=options.skip_bad, uncertain=uncertain)
     pushed: dict[str, Condition | None] = {}
     rows, times = [], []

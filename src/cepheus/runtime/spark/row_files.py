@@ -103,10 +103,10 @@ class RowTask:
         """Where rows stand in the order, as far as the first column of ORDER BY tells it."""
         key = self.query.order[0]
         places: NDArray[np.int64] = one_array(self.source.time.micros(table.column(key.column))).to_numpy()
-        return -places if key.descending else places
+        return ~places if key.descending else places  # minus would leave the range of integers at its end
 
     def _first(self, group: RowGroup) -> int:
-        return -group.last if self.query.order[0].descending else group.first
+        return ~group.last if self.query.order[0].descending else group.first
 
 
 def plan_rows(query: RowQuery, scan: Scan, names: Sequence[str], engine: str, tasks: int) -> RowTask:
@@ -163,7 +163,7 @@ def _times_sorted(task: RowTask) -> float:
         if place + 1 < len(task.groups):
             following = task._first(task.groups[place + 1])
             descending = task.query.order[0].descending
-            waiting = [each for each in waiting if (-each.first if descending else each.last) >= following]
+            waiting = [each for each in waiting if (~each.first if descending else each.last) >= following]
     return taken / sum(group.rows for group in task.groups)
 
 

@@ -97,21 +97,21 @@ def match_recognize(
     names = (tuple(frame.columns) if gives_all else asked.read()) or tuple(frame.columns[:1])
     pushed = _pushed(asked, frame)
     schema = ", ".join(f"{quoted(name)} {_SQL_TYPES[kind]}" for name, kind in given.items())
-    task = _by_files(asked, pushed, names, engine, read)
+    rows = pushed.select([quoted(name) for name in names])
+    task = _by_files(asked, rows, engine, read)
     if task is not None:
         return run_rows(task, frame, schema)
-    rows = pushed.select([quoted(name) for name in names])
     return dealt_in_order(rows, asked).mapInArrow(
         partial(_work, query=asked, engine=engine, size=_ROWS_AT_A_TIME), schema
     )
 
 
-def _by_files(query: RowQuery, frame: DataFrame, names: tuple[str, ...], engine: str, read: str) -> RowTask | None:
+def _by_files(query: RowQuery, rows: DataFrame, engine: str, read: str) -> RowTask | None:
     """What tasks do that read files themselves; None where Spark reads them."""
     if read == "spark":
         return None
     try:
-        return plan_rows(query, scan_of(frame), names, engine, cores(frame.sparkSession))
+        return plan_rows(query, scan_of(rows), rows.columns, engine, cores(rows.sparkSession))
     except NotPlainError as error:
         if read == "auto":
             return None
