@@ -185,7 +185,7 @@ def test_the_flat_program_has_a_row_for_everything() -> None:
     absences = program.steps[row[RuleField.ABSENCES] : row[RuleField.ABSENCES_END]]
     assert steps[:, StepField.KIND].tolist() == [StepKind.CHOOSE]
     assert absences[:, StepField.KIND].tolist() == [StepKind.ABSENT]
-    assert halves[:, RuleField.FLAGS].tolist() == [RuleFlag.FEEDS, 0]
+    assert halves[:, RuleField.FLAGS].tolist() == [RuleFlag.FEEDS, RuleFlag.STRAIGHT]
     assert len(program.columns) == lowering.column_count
     assert program.columns[:, ColumnField.KEYS].tolist() == [1, 1]
     widths = program.types[:, TypeField.WIDTH].tolist()
@@ -209,7 +209,7 @@ def test_a_rule_of_latest_events_is_told_in_brief() -> None:
     )
     program = flatten(lowering)
     halves = program.rules.view(np.int32)
-    assert (halves[:, RuleField.FLAGS] == RuleFlag.BRIEF).tolist() == [True] + [False] * 6
+    assert (halves[:, RuleField.FLAGS] & RuleFlag.BRIEF > 0).tolist() == [True] + [False] * 6
     steps = halves[0, RuleField.BRIEF : RuleField.BRIEF + 4 * MOST_BRIEF].reshape(MOST_BRIEF, 4)
     columns = [column.index for column in lowering.columns.values() if column.key.type == lowering.types["A"].index]
     assert steps[1, BriefField.COLUMN] in columns

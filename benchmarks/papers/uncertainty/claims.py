@@ -259,10 +259,10 @@ def _accuracy() -> list[Claim]:
         "accuracy",
         [
             _accurate("Accuracy is higher than 0.8 in all scenarios.", [*single, hierarchy]),
-            _accurate(f"The same of the other reading: {in_both}.", [in_both]),
+            _accurate(f"The same in the other reading: {in_both}.", [in_both]),
             ("It is greatest with a threshold of 0.5.", "accuracy at 0.5 less that at another", above, others),
             _as_the_plain_engine("There it is that of the deterministic engine.", [*single, hierarchy]),
-            _as_the_plain_engine(f"The same of the other reading: {in_both}.", [in_both]),
+            _as_the_plain_engine(f"There it is that in the other reading as well: {in_both}.", [in_both]),
             ("Thresholds offer a good balance of precision and recall.", "balance", STEADY, ()),
             (
                 "The distribution of errors has a significant impact: Gaussian ones cost more than uniform ones.",
@@ -281,13 +281,13 @@ def _accuracy() -> list[Claim]:
                         [Part(name, Ratio(f"accepted wrongly: {name}", f"missed: {name}"))],
                     ),
                     (
-                        "So its graph is asymmetric.",
+                        f"So the graph of a {name} is asymmetric.",
                         "accuracy at 0.9 less that at 0.1",
                         above,
                         [Part(name, Change(f"accuracy at 0.9: {name}", f"accuracy at 0.1: {name}"))],
                     ),
                     (
-                        "Nevertheless its accuracy is higher than 0.8 even at a very low threshold.",
+                        f"Nevertheless the accuracy of a {name} is higher than 0.8 even at a very low threshold.",
                         "accuracy at 0.1",
                         enough,
                         [Part(name, Level(f"accuracy at 0.1: {name}"))],

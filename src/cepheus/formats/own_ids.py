@@ -34,7 +34,7 @@ class OwnIds:
     >>> ids.look(np.arange(5))
     >>> ids.look(np.array([7, 3]))
     >>> print(ids.findings()[0].message)
-    1 event has the id of another, such as 'a'
+    2 events have the id of another, such as 'a'
     """
 
     def __init__(self, *, strict: bool = False) -> None:

@@ -10,7 +10,7 @@ import cepheus
 import cepheus.spark
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, RuleError
-from cepheus.runtime.spark import batch
+from cepheus.runtime.spark import tie_counts
 from strategies.split_cases import SplitCase, split_case
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def check_one(spark: SparkSession, split: Any, shards: int, seed: int) -> None:
 
 
 def test_simultaneous_events_are_counted_in_every_split(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "_PATIENCE", 0.5)
+    monkeypatch.setattr(tie_counts, "_PATIENCE", 0.5)
     rule = """
     define Hot(km: double, v: double) from Warning(km=$k) and last Temp($k - 2 < km < $k + 2) within 1 min from Warning
     where km=$k and v=Temp.v
