@@ -44,7 +44,7 @@ def test_values_of_numpy_and_of_other_kinds() -> None:
     assert list(map(type, event.attributes.values())) == [int, float, bool, str]
     for value in (np.uint64(2**63), Decimal("2.5"), datetime(2026, 1, 1)):
         with pytest.raises(EventError, match=r"T\.v = "):
-            EventBatch.from_events([Event("T", 1, {"v": value})])  # type: ignore[dict-item]
+            EventBatch.from_events([Event("T", 1, {"v": value})])  # type: ignore[dict-item]  # as callers do
 
 
 def test_events_survive_columns() -> None:

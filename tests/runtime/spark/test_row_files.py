@@ -232,7 +232,7 @@ def test_what_is_no_plain_scan_is_read_by_spark(frame: DataFrame, spark: SparkSe
     with pytest.raises(cepheus.OptionError, match="the column 'v' is computed"):
         match_recognize(_RISES, doubled, read="files")
     with pytest.raises(cepheus.OptionError, match="no way to read"):
-        match_recognize(_RISES, frame, read="filse")  # type: ignore[arg-type]
+        match_recognize(_RISES, frame, read="filse")  # type: ignore[arg-type]  # a slip
 
 
 def test_columns_that_are_not_what_files_have_are_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ class Reports(AccumulatorParam[dict[Any, Any]]):
         del value
         return {}
 
-    def addInPlace(self, value1: dict[Any, Any], value2: dict[Any, Any]) -> dict[Any, Any]:  # noqa: N802
+    def addInPlace(self, value1: dict[Any, Any], value2: dict[Any, Any]) -> dict[Any, Any]:  # noqa: N802  # Spark calls it so
         """Take in more reports."""
         value1.update(value2)
         return value1

@@ -26,6 +26,7 @@ from cepheus.runtime.embedded.row_tables import in_order, in_own_types, matches_
 from cepheus.runtime.spark.file_plan import column_types, known_type, row_groups
 from cepheus.runtime.spark.file_slices import FileAttribute, FileColumn, FileSource, OpenFiles, RowGroup
 from cepheus.runtime.spark.parquet_scan import NotPlainError, Scan
+from cepheus.runtime.spark.row_order import portions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,7 +61,7 @@ class RowTask:
 
     def run(self, number: int) -> Iterator[pa.RecordBatch]:
         """The matches in the partitions of a task."""
-        pieces = _portions(self._in_order(number), PIECE)
+        pieces = portions(self._in_order(number), PIECE)
         if self.whole or self.engine == "reference":
             tables = list(pieces)
             if tables:
@@ -219,17 +220,3 @@ def _numbers_of_texts(texts: pa.Array) -> NDArray[np.uint64]:
         letter = letters[np.where(there, ends - back, len(letters) - 1)].astype(np.uint64)
         found = np.where(there, _stirred(found ^ letter), found)
     return found
-
-
-def _portions(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
-    """Tables put together to some ``size`` rows each."""
-    held: list[pa.Table] = []
-    rows = 0
-    for table in tables:
-        held.append(table)
-        rows += table.num_rows
-        if rows >= size:
-            yield pa.concat_tables(held)
-            held, rows = [], 0
-    if rows:
-        yield pa.concat_tables(held)

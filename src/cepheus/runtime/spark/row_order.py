@@ -105,7 +105,7 @@ def pieces_of_buckets(tables: Iterable[pa.Table], size: int) -> Iterator[tuple[p
     """
     open_bucket: int | None = None  # that of which a part was given
     held: pa.Table | None = None
-    for portion in _portions(tables, size):
+    for portion in portions(tables, size):
         together = portion if held is None else pa.concat_tables([held, portion])
         if open_bucket is not None:
             rest = _leading(portion, open_bucket)
@@ -127,7 +127,7 @@ def pieces_of_buckets(tables: Iterable[pa.Table], size: int) -> Iterator[tuple[p
         yield portion.slice(0, 0), False, True
 
 
-def _portions(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
+def portions(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
     """Tables put together to some ``size`` rows each."""
     held: list[pa.Table] = []
     rows = 0
